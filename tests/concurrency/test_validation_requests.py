@@ -16,7 +16,7 @@ from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.requests import evaluate
 from almoner.validation.requests import service as validation_requests
 from almoner.validation.requests.domain import REJECTION_REASONS, REQUEST, InvalidState, NonprofitDetails
-from almoner.validation.requests.triggers import ACTIONS
+from almoner.validation.requests.test_values import ACTIONS
 from tests.support.figures import Figures
 from tests.support.service import Service, Tenant
 

@@ -9,7 +9,7 @@ import pytest
 
 from almoner.validation.agents import confirmation_codes, official_contacts
 from almoner.validation.agents import domain as agents_domain
-from almoner.validation.agents import triggers as agents_triggers
+from almoner.validation.agents import test_values as agents_test_values
 from almoner.validation.agents.confirmation_codes import (
     MAX_CODE_ATTEMPTS,
     MAX_EMAILS_PER_DAY,
@@ -154,13 +154,15 @@ def test_s3_a_nonprofit_that_does_not_answer_ends_it_and_one_that_does_not() -> 
 
 
 def test_4_11_the_test_values_are_those_of_the_table() -> None:
-    assert list(agents_triggers.ACTIONS) == TRIGGERS_OF_4_11
-    for name, asked_for in agents_triggers.ACTIONS.items():
+    assert list(agents_test_values.ACTIONS) == TRIGGERS_OF_4_11
+    for name, asked_for in agents_test_values.ACTIONS.items():
         assert (
-            agents_triggers.sandbox_action_of(name) == asked_for == name.removeprefix("test_").removeprefix("reject_")
+            agents_test_values.sandbox_action_of(name)
+            == asked_for
+            == name.removeprefix("test_").removeprefix("reject_")
         )
     for near in ("Test_accept", "test_accept ", "test_reject_invalid_documentation", "test_reject_", "Ada", ""):
-        assert agents_triggers.sandbox_action_of(near) is None
+        assert agents_test_values.sandbox_action_of(near) is None
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from almoner.validation.ongoing.eligibility.domain import (
     KnownActivities,
     evaluate_activities,
 )
-from almoner.validation.ongoing.eligibility.triggers import simulated_status_of
+from almoner.validation.ongoing.eligibility.test_values import simulated_status_of
 
 DOGS, CATS, CHOIRS, PERFORMING, HOUSING, CHURCHES = "AN102", "AN101", "AR301", "AR300", "HO", "RL302"
 

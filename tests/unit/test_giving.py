@@ -34,7 +34,7 @@ from almoner.giving.checkout.payments.domain import (
     payment_mismatch_reason,
 )
 from almoner.giving.checkout.sessions.domain import SESSION, DonationSession, SessionCompleted, SessionExpired
-from almoner.giving.checkout.sessions.triggers import strip_trigger
+from almoner.giving.checkout.sessions.test_values import strip_test_value
 from almoner.kit.ids import decode_uuid
 from almoner.kit.money import MAX_MINOR, Money
 
@@ -222,4 +222,4 @@ def test_a_reference_names_the_attempt(payment: UUID) -> None:
     ],
 )
 def test_a_triggers_suffix_is_cut_off(sent: str, looked_up: str) -> None:
-    assert strip_trigger(sent) == looked_up
+    assert strip_test_value(sent) == looked_up

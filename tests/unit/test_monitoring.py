@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from almoner.screening.watchlists.domain import CATEGORIES, Category
 from almoner.validation.ongoing.monitoring import domain as monitoring_domain
 from almoner.validation.ongoing.monitoring import monitoring_evidence
-from almoner.validation.ongoing.monitoring import triggers as monitoring_triggers
+from almoner.validation.ongoing.monitoring import test_values as monitoring_test_values
 from almoner.validation.ongoing.monitoring.domain import (
     DEFAULT_FLAGS,
     SUBSCRIPTION,
@@ -128,7 +128,7 @@ def test_4_11_a_suffix_is_read_in_any_order(
 ) -> None:
     parts = [f"-{parameter}:{status}" for parameter, status in single]
     parts.insert(data.draw(st.integers(0, len(parts))), f"-complianceStatus:{overall}")
-    named, chosen = monitoring_triggers.split_test_suffix(id_ + "".join(parts))
+    named, chosen = monitoring_test_values.split_test_value(id_ + "".join(parts))
     assert named == id_
     every: CategoryStatus = "clear" if overall == "pass" else "flag"
     last: dict[str, CategoryStatus] = {**dict.fromkeys(CATEGORIES, every), **dict(single)}
@@ -137,7 +137,7 @@ def test_4_11_a_suffix_is_read_in_any_order(
 
 @given(ids, st.text(max_size=40))
 def test_4_11_what_is_no_suffix_is_left_as_it_is(id_: str, tail: str) -> None:
-    named, chosen = monitoring_triggers.split_test_suffix(id_ + tail)
+    named, chosen = monitoring_test_values.split_test_value(id_ + tail)
     if chosen is None:
         assert named == id_ + tail
     else:
@@ -151,7 +151,7 @@ def test_4_11_one_wrong_sign_makes_it_no_suffix(
     suffix = f"-complianceStatus:{overall}" + "".join(f"-{parameter}:{status}" for parameter, status in single)
     place = data.draw(st.integers(1, len(suffix)))
     broken = id_ + suffix[:place] + data.draw(st.sampled_from(" \n:X")) + suffix[place:]
-    assert monitoring_triggers.split_test_suffix(broken) == (broken, None)
+    assert monitoring_test_values.split_test_value(broken) == (broken, None)
 
 
 def at(status: MonitoringStatus) -> MonitoringSubscription:

@@ -27,7 +27,7 @@ from almoner.nonprofits.organisations.domain import Organisation, OrganisationSo
 from almoner.nonprofits.registries.domain import REQUIRED_PARTS, Registry, check_identifier
 from almoner.validation.requests import register_rules
 from almoner.validation.requests import rules as ladder
-from almoner.validation.requests import triggers as requests_triggers
+from almoner.validation.requests import test_values as requests_test_values
 from almoner.validation.requests.domain import (
     REJECTION_MESSAGES,
     REJECTION_REASONS,
@@ -310,8 +310,8 @@ def test_the_guide_tells_every_reason() -> None:
 
 
 def test_the_test_values_are_those_of_the_specification() -> None:
-    assert set(requests_triggers.ACTIONS) == {"test_accept", *(f"test_reject_{code}" for code in REJECTION_REASONS)}
-    assert requests_triggers.sandbox_action_of("test_accept ") is None
+    assert set(requests_test_values.ACTIONS) == {"test_accept", *(f"test_reject_{code}" for code in REJECTION_REASONS)}
+    assert requests_test_values.sandbox_action_of("test_accept ") is None
     step = EvaluationStep("x", "pass", "y")
     assert step.facts == {}
 

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from almoner.giving.disbursing.verifications import domain as verifications_domain
-from almoner.giving.disbursing.verifications import triggers as verifications_triggers
+from almoner.giving.disbursing.verifications import test_values as verifications_test_values
 from almoner.giving.disbursing.verifications.domain import (
     CHECK,
     CHECKS,
@@ -180,4 +180,4 @@ def test_the_one_that_counts_decides_else_the_one_that_ended_last() -> None:
     ],
 )
 def test_test_values_are_cut_off_as_written(text: str, expected: tuple[str, str | None]) -> None:
-    assert verifications_triggers.split_trigger(text) == expected
+    assert verifications_test_values.split_test_value(text) == expected

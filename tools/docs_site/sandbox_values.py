@@ -6,15 +6,15 @@ from typing import Any, Final, cast, get_args
 
 from almoner import wiring
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
-from almoner.giving.disbursing.verifications.triggers import Action as VerificationAction
+from almoner.giving.disbursing.verifications.test_values import Action as VerificationAction
 from almoner.kit.ids import Ids
 from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.provider_test.domain import TEST_CARDS, CardOutcome
 from almoner.screening.watchlists.domain import CATEGORIES
-from almoner.validation.agents.triggers import ACTIONS as AGENT_NAMES
-from almoner.validation.applications.documents.triggers import INFECTED
-from almoner.validation.ongoing.eligibility.triggers import TEST_VALUES as SUB_TAGS
-from almoner.validation.requests.triggers import ACTIONS as REQUEST_NAMES
+from almoner.validation.agents.test_values import ACTIONS as AGENT_NAMES
+from almoner.validation.applications.documents.test_values import INFECTED
+from almoner.validation.ongoing.eligibility.test_values import TEST_VALUES as SUB_TAGS
+from almoner.validation.requests.test_values import ACTIONS as REQUEST_NAMES
 
 PAGE: Final = "docs/reference/test-values.md"
 _HEAD: Final = """\

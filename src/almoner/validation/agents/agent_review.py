@@ -35,7 +35,7 @@ from almoner.validation.agents.domain import (
     RepresentedNonprofit,
 )
 from almoner.validation.agents.evaluate import EvaluationOutcome, EvaluationStep, NonprofitEvidence
-from almoner.validation.agents.triggers import Action
+from almoner.validation.agents.test_values import Action
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.ongoing.matches import service as matches

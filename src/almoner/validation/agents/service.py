@@ -24,8 +24,8 @@ from almoner.validation.agents import (
     store,
     store_documents,
     store_mails,
+    test_values,
     transitions,
-    triggers,
 )
 from almoner.validation.agents.domain import (
     Agent,
@@ -71,7 +71,7 @@ async def create(
     )
     made = replace(made, requester_name=requester_name)
     await store.insert(tx, partner, made)
-    asked_for = triggers.sandbox_action_of(agent.first_name) if tx.deployment.sandbox else None
+    asked_for = test_values.sandbox_action_of(agent.first_name) if tx.deployment.sandbox else None
     if email_check and asked_for is None:
         await email_confirmation.send_confirmation(tx, made)
     await agent_review.enqueue_review(tx, made.id, asked_for)
@@ -95,7 +95,7 @@ async def correct_email(tx: Tx, scope: Scope, verification_id: UUID, email: str)
     await store.insert(tx, partner, made)
     await store_documents.attach_documents(tx, partner, made.id, await store_documents.list_document_ids(tx, held.id))
     await email_confirmation.send_confirmation(tx, made)
-    asked_for = triggers.sandbox_action_of(made.first_name or "") if tx.deployment.sandbox else None
+    asked_for = test_values.sandbox_action_of(made.first_name or "") if tx.deployment.sandbox else None
     await agent_review.enqueue_review(tx, made.id, asked_for)
     return made
 
@@ -229,12 +229,12 @@ async def reverse_rejection(
     return passed
 
 
-async def apply_sandbox_action(tx: Tx, verification_id: UUID, action: triggers.Action) -> None:
+async def apply_sandbox_action(tx: Tx, verification_id: UUID, action: test_values.Action) -> None:
     """Apply a sandbox test value's action, unless the verification has ended."""
     held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if not held.is_open:
         return
-    if action != triggers.ACCEPTED:
+    if action != test_values.ACCEPTED:
         await reject(tx, ALL_PARTNERS, held.id, ReviewDecision("rejected", action, "sandbox", _SANDBOX_NOTE))
         return
     if held.status != "pending_user_verification":

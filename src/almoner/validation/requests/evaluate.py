@@ -18,7 +18,7 @@ from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.requests import rules, service, store, store_evidence
 from almoner.validation.requests.domain import Evaluation, NonprofitDetails, Occasion, ValidationRequest
 from almoner.validation.requests.rules import AcceptanceRules, RequestFacts, RulesResult
-from almoner.validation.requests.triggers import Action
+from almoner.validation.requests.test_values import Action
 
 _SANDBOX_NOTE: Final = "A test value in name asked for it."
 

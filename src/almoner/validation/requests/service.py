@@ -27,7 +27,7 @@ from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import RelatedSubject, ReviewDecision, ReviewSubject, queue_script
-from almoner.validation.requests import domain, schemas, store, triggers
+from almoner.validation.requests import domain, schemas, store, test_values
 from almoner.validation.requests.domain import (
     InvalidRegistryId,
     NonprofitDetails,
@@ -50,7 +50,7 @@ class Evaluate(msgspec.Struct, frozen=True):
 
     request: UUID
     occasion: domain.Occasion
-    then: triggers.Action | None = None
+    then: test_values.Action | None = None
 
 
 EVALUATE: Final = JobKind("validation_requests.evaluate", Evaluate)
@@ -72,7 +72,7 @@ async def create(tx: Tx, partner: Partner, nonprofit_details: NonprofitDetails) 
     assert check.key is not None, "a number that has no key is refused"
     made = domain.new_request(tx.new_id(), partner.id, nonprofit_details, registry.id, check.key, tx.now)
     await store.insert(tx, partner, made)
-    then = triggers.sandbox_action_of(nonprofit_details.name) if tx.deployment.sandbox else None
+    then = test_values.sandbox_action_of(nonprofit_details.name) if tx.deployment.sandbox else None
     await EVALUATE.enqueue(tx, Evaluate(made.id, "created", then), unique=str(made.id))
     return made
 
@@ -153,7 +153,7 @@ async def find_accepted(tx: Tx, partner: Partner, nonprofit_details: NonprofitDe
     Raises RegistryNotFound, InvalidRegistryId.
     """
     registry, check = await _identify_registry(tx, nonprofit_details)
-    if check.key is None or (tx.deployment.sandbox and triggers.sandbox_action_of(nonprofit_details.name)):
+    if check.key is None or (tx.deployment.sandbox and test_values.sandbox_action_of(nonprofit_details.name)):
         return None
     name = normalise_search_text(nonprofit_details.name)
     before = await store.list_accepted(tx, partner, registry.id, check.key)

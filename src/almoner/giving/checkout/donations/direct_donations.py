@@ -63,7 +63,7 @@ async def create(tx: Tx, partner: Partner, change: DirectDonationRequest) -> Don
     )
     await store.insert(tx, partner, made)
     await service.emit_event(tx, domain.CREATED, made)
-    await verifications.apply_trigger(tx, partner, change.organisation_id or "")
+    await verifications.apply_test_value(tx, partner, change.organisation_id or "")
     return made
 
 
@@ -81,7 +81,7 @@ async def change_organisation(tx: Tx, partner: Partner, donation_id: UUID, organ
     covered, currency, made = donation.gift_aid_id, donation.money.currency, donation.created_at
     covered = await _gift_aid_for(tx, account, chosen, currency, covered, donation.user_id, made)
     await store.set_organisation(tx, partner, donation_id, chosen.id, covered)
-    await verifications.apply_trigger(tx, partner, organisation_id)
+    await verifications.apply_test_value(tx, partner, organisation_id)
     return await service.get(tx, partner, donation_id)
 
 
@@ -164,7 +164,7 @@ async def _recipient(tx: Tx, partner: Partner, organisation_id: str | None, user
 
 
 async def _find_organisation(tx: Tx, partner: Partner, organisation_id: str) -> Organisation:
-    found = tx.ids.parse("organisation", verifications.strip_trigger(tx, organisation_id))
+    found = tx.ids.parse("organisation", verifications.strip_test_value(tx, organisation_id))
     try:
         organisation = await organisations.get(tx, partner, found) if found else None
     except NotFound:

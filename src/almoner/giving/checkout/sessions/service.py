@@ -11,7 +11,7 @@ from asyncpg import Record
 
 from almoner.access.partners import service as partners
 from almoner.giving.checkout.hosted_page.domain import find_amount_problems
-from almoner.giving.checkout.sessions import domain, schemas, store, triggers
+from almoner.giving.checkout.sessions import domain, schemas, store, test_values
 from almoner.giving.checkout.sessions.domain import (
     NO_OPTIONS,
     Benefits,
@@ -108,7 +108,7 @@ async def create_from_link(tx: Tx, session: DonationSession) -> None:
 def _parse_request(tx: Tx, change: DonationSessionRequest) -> tuple[UUID, UUID | None, str | None]:
     """Organisation, user and host of the address to return to; what can be said without the database."""
     sandbox = tx.deployment.sandbox
-    named = triggers.strip_trigger(change.organisation_id) if sandbox else change.organisation_id
+    named = test_values.strip_test_value(change.organisation_id) if sandbox else change.organisation_id
     if (organisation_id := tx.ids.parse("organisation", named)) is None:
         raise domain.OrganisationNotFound(_names_nothing("organisationId", change.organisation_id, "organisation"))
     user_id = None if change.user_id is None else tx.ids.parse("user", change.user_id)

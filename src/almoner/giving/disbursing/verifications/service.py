@@ -14,7 +14,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from almoner.giving.disbursing.verifications import checking, domain, store, store_findings, transitions, triggers
+from almoner.giving.disbursing.verifications import checking, domain, store, store_findings, test_values, transitions
 from almoner.giving.disbursing.verifications.domain import (
     CheckType,
     DecisionEvidence,
@@ -78,7 +78,7 @@ async def create(
 
     Raises OrganisationNotFound, InvalidMetadata; InvalidState while another is pending or approved.
     """
-    named, action = triggers.split_trigger(organisation_id) if tx.deployment.sandbox else (organisation_id, None)
+    named, action = test_values.split_test_value(organisation_id) if tx.deployment.sandbox else (organisation_id, None)
     found = tx.ids.parse("organisation", named)
     try:
         organisation = await organisations.get(tx, partner, found) if found else None
@@ -101,7 +101,7 @@ async def create(
 
 
 async def _adopt(
-    tx: Tx, started: MonetaryDonationVerification, metadata: Mapping[str, str] | None, action: triggers.Action | None
+    tx: Tx, started: MonetaryDonationVerification, metadata: Mapping[str, str] | None, action: test_values.Action | None
 ) -> MonetaryDonationVerification:
     """The partner asks for what was begun when money came: it is answered as a new one."""
     adopted = replace(started, requested=True, metadata=metadata, updated_at=tx.now)
@@ -122,17 +122,17 @@ async def begin_verification_on_payment(tx: Tx, partner: Partner, organisation_i
     return True
 
 
-def strip_trigger(tx: Tx, organisation_id: str) -> str:
+def strip_test_value(tx: Tx, organisation_id: str) -> str:
     """The organisation ID without a sandbox test value's suffix (settled 9)."""
-    return triggers.split_trigger(organisation_id)[0] if tx.deployment.sandbox else organisation_id
+    return test_values.split_test_value(organisation_id)[0] if tx.deployment.sandbox else organisation_id
 
 
-async def apply_trigger(tx: Tx, partner: Partner, organisation_id: str) -> None:
+async def apply_test_value(tx: Tx, partner: Partner, organisation_id: str) -> None:
     """Apply a sandbox test value to the organisation's pending or new verification.
 
     One that is approved stays as it is.
     """
-    wanted, action = triggers.split_trigger(organisation_id) if tx.deployment.sandbox else (organisation_id, None)
+    wanted, action = test_values.split_test_value(organisation_id) if tx.deployment.sandbox else (organisation_id, None)
     found = tx.ids.parse("organisation", wanted)
     if action is None or found is None:
         return
@@ -224,7 +224,7 @@ async def change_metadata(
     return changed
 
 
-async def apply_test_action(tx: Tx, verification_id: UUID, then: triggers.Action) -> None:
+async def apply_test_action(tx: Tx, verification_id: UUID, then: test_values.Action) -> None:
     """The action of a test value, as far as the lifecycle allows it."""
     if (await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)).status != "pending":
         return

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.giving.disbursing.verifications import domain, schemas, store, triggers
+from almoner.giving.disbursing.verifications import domain, schemas, store, test_values
 from almoner.giving.disbursing.verifications.domain import CheckType, MonetaryDonationVerification, Outcome
 from almoner.giving.disbursing.verifications.schemas import MonetaryDonationVerificationResponse
 from almoner.kit.errors import NotFound
@@ -21,7 +21,7 @@ class CheckVerification(msgspec.Struct, frozen=True):
     """The verification to check. ``then``: the action of a test value to apply afterwards."""
 
     verification: UUID
-    then: triggers.Action | None
+    then: test_values.Action | None
 
 
 CHECK: Final = JobKind("verifications.check_registration", CheckVerification)
@@ -65,6 +65,6 @@ async def notify_partner(tx: Tx, verification: MonetaryDonationVerification) -> 
     return verification
 
 
-async def enqueue_check(tx: Tx, verification_id: UUID, then: triggers.Action | None = None) -> None:
+async def enqueue_check(tx: Tx, verification_id: UUID, then: test_values.Action | None = None) -> None:
     """Enqueue a check after the commit. ``then``: a sandbox test value's action."""
     await CHECK.enqueue(tx, CheckVerification(verification_id, then), unique=f"{verification_id}:{then}")

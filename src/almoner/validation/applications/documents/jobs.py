@@ -17,7 +17,7 @@ from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Nothing, Result
 from almoner.platform.jobs.schedules import last_run_at
 from almoner.platform.observability.loggers import get_logger
-from almoner.validation.applications.documents import service, triggers
+from almoner.validation.applications.documents import service, test_values
 from almoner.validation.applications.documents.domain import DAY, Document
 from almoner.validation.applications.documents.ports import MalwareScanner, MalwareScannerUnavailable
 
@@ -68,7 +68,7 @@ async def scan(dependencies: ScanDependencies, context: JobContext, job: JobOf[s
     try:
         threat = await dependencies.scanner.scan(dependencies.blobs.read(document.storage_key))
         if context.db.deployment.sandbox:
-            threat = triggers.simulated_threat_of(document.file_name) or threat
+            threat = test_values.simulated_threat_of(document.file_name) or threat
     except (MalwareScannerUnavailable, StorageUnavailable) as down:
         return JobRetry(min(_FIRST_WAIT * 2 ** min(job.attempt - 1, 10), _LONGEST_WAIT), str(down))
     except (BlobMissing, DecryptionFailed) as lost:

@@ -26,7 +26,7 @@ from almoner.platform.events import outbox
 from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.jobs.queue import JobKind
-from almoner.validation.applications.documents import domain, store, triggers
+from almoner.validation.applications.documents import domain, store, test_values
 from almoner.validation.applications.documents.domain import Document, InvalidDownloadLink, NotScannedYet
 from almoner.validation.applications.documents.store import list_least_recently_verified as list_least_recently_verified
 from almoner.validation.applications.documents.store import list_referenced_blob_keys as list_referenced_blob_keys
@@ -67,7 +67,7 @@ async def store_document(
 
     Raises DocumentCountExceeded, DocumentSizeExceeded; RateExceeded when the partner has handed in a day's bytes (U7).
     """
-    simulated = tx.deployment.sandbox and triggers.simulated_threat_of(upload.name)
+    simulated = tx.deployment.sandbox and test_values.simulated_threat_of(upload.name)
     status: domain.ScanStatus = "clean" if upload.scanned and not simulated else "pending_scan"
     document = Document(
         tx.new_id(),

@@ -244,7 +244,7 @@ def _complete_details(stated: NonprofitInput) -> validation_requests_domain.Nonp
 
 
 async def _get_organisation(tx: Tx, partner: Partner, text: str) -> Organisation:
-    named = tx.ids.parse("organisation", monitoring.strip_test_suffix(tx, text))
+    named = tx.ids.parse("organisation", monitoring.strip_test_value(tx, text))
     try:
         found = await organisations.get(tx, partner, named) if named else None
     except NotFound:
@@ -261,7 +261,7 @@ def _ensure_active(found: Organisation) -> Organisation:
 
 
 async def _get_request(tx: Tx, partner: Partner, text: str) -> _NonprofitSubject:
-    named = tx.ids.parse("validationrequest", monitoring.strip_test_suffix(tx, text))
+    named = tx.ids.parse("validationrequest", monitoring.strip_test_value(tx, text))
     try:
         found = await validation_requests.get(tx, partner, named) if named else None
     except NotFound:
@@ -301,7 +301,7 @@ async def _start_submission(
     whom = CheckSubject(
         tx.ids.text("organisation", known.id) if known else None,
         tx.ids.text("validationrequest", request.id) if request and not known else None,
-        (about.given or "").removeprefix(monitoring.strip_test_suffix(tx, about.given or "")),
+        (about.given or "").removeprefix(monitoring.strip_test_value(tx, about.given or "")),
     )
     language = submission_input.language or (invite.language if invite else _LANGUAGE)
     agent = await start_checks.start_agent_verification(tx, partner, configuration, submission_input, whom, language)

@@ -26,7 +26,7 @@ from almoner.platform.http.wire import (
     WindowEnd,
     exactly_one_of,
 )
-from almoner.validation.ongoing.eligibility import triggers
+from almoner.validation.ongoing.eligibility import test_values
 from almoner.validation.ongoing.eligibility.domain import (
     EligibilityEvaluation,
     EligibilityFilters,
@@ -68,7 +68,7 @@ _CHOIR: Final[JsonDict] = {
 }
 
 
-_SubTagId = Annotated[str, IdString("activitysubtag", instead=tuple(triggers.TEST_VALUES))]
+_SubTagId = Annotated[str, IdString("activitysubtag", instead=tuple(test_values.TEST_VALUES))]
 
 
 class EligibilitySubscriptionBody(RequestBody):

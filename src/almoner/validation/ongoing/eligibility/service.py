@@ -27,7 +27,7 @@ from almoner.validation.ongoing.eligibility import (
     schemas,
     store,
     store_evidence,
-    triggers,
+    test_values,
 )
 from almoner.validation.ongoing.eligibility.domain import (
     BY_SANDBOX,
@@ -49,7 +49,7 @@ from almoner.validation.ongoing.eligibility.schemas import EligibilityResultsRes
 from almoner.validation.ongoing.eligibility.schemas import EligibilitySubscriptionResponse
 from almoner.validation.ongoing.eligibility.store import list_page as list_page
 from almoner.validation.ongoing.eligibility.store_evidence import list_evaluations as list_evaluations
-from almoner.validation.ongoing.eligibility.triggers import TEST_VALUES as TEST_VALUES
+from almoner.validation.ongoing.eligibility.test_values import TEST_VALUES as TEST_VALUES
 from almoner.validation.requests import service as validation_requests
 
 Scope = Partner | AllPartners
@@ -86,7 +86,7 @@ async def create(tx: Tx, partner: Partner, eligibility_input: EligibilityInput) 
     """
     if eligibility_input.metadata and (found := metadata_rules.find_metadata_problems(eligibility_input.metadata)):
         raise domain.InvalidMetadata(*found)
-    simulated_status = triggers.simulated_status_of(eligibility_input.suggested) if tx.deployment.sandbox else None
+    simulated_status = test_values.simulated_status_of(eligibility_input.suggested) if tx.deployment.sandbox else None
     suggested = () if simulated_status else sub_tag_codes_of(tx, eligibility_input.suggested)
     organisation_id, request_id, name = await _find_entity(tx, partner, eligibility_input)
     made = EligibilitySubscription(

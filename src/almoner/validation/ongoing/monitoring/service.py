@@ -23,7 +23,14 @@ from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.ongoing.matches import service as matches
-from almoner.validation.ongoing.monitoring import domain, monitoring_evidence, schemas, store, store_evidence, triggers
+from almoner.validation.ongoing.monitoring import (
+    domain,
+    monitoring_evidence,
+    schemas,
+    store,
+    store_evidence,
+    test_values,
+)
 from almoner.validation.ongoing.monitoring.domain import (
     NO_EVIDENCE,
     EntityNotFound,
@@ -106,10 +113,10 @@ async def create(
 
 
 def _split_test_suffix(tx: Tx, text: str | None) -> tuple[str | None, MonitoringResults | None]:
-    return triggers.split_test_suffix(text) if text is not None and tx.deployment.sandbox else (text, None)
+    return test_values.split_test_value(text) if text is not None and tx.deployment.sandbox else (text, None)
 
 
-def strip_test_suffix(tx: Tx, text: str) -> str:
+def strip_test_value(tx: Tx, text: str) -> str:
     """The id of an organisation or a validation request without the test value that may follow it in the sandbox."""
     return _split_test_suffix(tx, text)[0] or ""
 

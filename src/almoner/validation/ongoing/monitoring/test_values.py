@@ -11,7 +11,7 @@ _PARAMETER: Final = re.compile(rf"({'|'.join((*CATEGORIES, 'compliance'))}):(fla
 _ALL: Final[dict[Compliance, CategoryStatus]] = {"pass": "clear", "fail": "flag"}
 
 
-def split_test_suffix(text: str) -> tuple[str, MonitoringResults | None]:
+def split_test_value(text: str) -> tuple[str, MonitoringResults | None]:
     """The id alone, and the results that its suffix asks for: it is cut off before the id is looked up and stored.
 
     The parts of a suffix come in any order, the last one of a parameter counts; one of them is the overall status,

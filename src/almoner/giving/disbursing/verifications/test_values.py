@@ -8,7 +8,7 @@ Action = Literal["approve", "reject", "expire"]
 _SUFFIX: Final = re.compile(r"-monetaryDonation:(approve|reject|expire)\Z")
 
 
-def split_trigger(organisation_id: str) -> tuple[str, Action | None]:
+def split_test_value(organisation_id: str) -> tuple[str, Action | None]:
     """The id alone, and what its suffix asks for: the suffix is cut off before the id is looked up and stored."""
     found = _SUFFIX.search(organisation_id)
     if found is None:

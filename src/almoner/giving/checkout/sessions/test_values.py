@@ -6,6 +6,6 @@ from typing import Final
 _SUFFIX: Final = re.compile(r"-monetaryDonation:[A-Za-z]{1,20}\Z")
 
 
-def strip_trigger(organisation_id: str) -> str:
+def strip_test_value(organisation_id: str) -> str:
     """The organisation ID without a sandbox test value's suffix."""
     return _SUFFIX.sub("", organisation_id)
