@@ -1,4 +1,4 @@
-"""The import contract of slices: the store, schemas and test_values of other slices are private (architecture 4, rule 3)."""
+"""The import contract of slices: store, schemas and test values are private to their slice (architecture 4, rule 3)."""
 
 from typing import Any
 

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import Visitor
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import Approval
-from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.data_organisation_pages import ID, ORGANISATIONS
 from almoner.console.differences import MarkedValue, mark_differences
@@ -29,8 +29,8 @@ from almoner.validation.decisions.reviews.domain import ValueComparison
 
 MERGES: Final = f"{ORGANISATIONS}/merges"
 _SUGGESTED: Final = 20
-_NOTE: Final = ActField("note", "Evidence", "area", hint="Why both are the same organisation, and where you saw it.")
-_WHY: Final = ActField("note", "Evidence", "area", hint="Why they are two organisations, and where you saw it.")
+_NOTE: Final = ActionField("note", "Evidence", "area", hint="Why both are the same organisation, and where you saw it.")
+_WHY: Final = ActionField("note", "Evidence", "area", hint="Why they are two organisations, and where you saw it.")
 _DONE: Final = {
     "proposed": "Your approval is recorded (1 of 2). A second administrator must approve it, too, within 7 days.",
     "merge": "The records have been merged. Both numbers now lead to one record.",
@@ -106,7 +106,7 @@ class MergePages:
         return [
             *ListRouteBuilder(self._context).routes(self._list),
             self._context.route(f"{ORGANISATIONS}/{{id}}/compare", self.compare, *roles, methods=["GET"]),
-            *ActPages(self._context).routes(self._act("merge"), self._act("separate")),
+            *ActionPages(self._context).routes(self._act("merge"), self._act("separate")),
         ]
 
     async def _load(self, _visitor: Visitor, _query: ListQuery) -> ListPage:
@@ -164,8 +164,8 @@ class MergePages:
             page_keys=[] if pair is None else [("m", "Merge"), ("s", "Separate")],
         )
 
-    def _act(self, decision: Decision) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _act(self, decision: Decision) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             pair, back = await self._pair_of_path(tx, visitor)
             merge = decision == "merge"
             closed = (
@@ -173,7 +173,7 @@ class MergePages:
             )
             words = "Merge the records" if merge else "Separate the records"
             about = _MERGE if merge else _SEPARATE
-            return ActPage(
+            return ActionPage(
                 words, words, back, "Comparison", [_who(pair), *about], [_NOTE if merge else _WHY], closed=closed
             )
 
@@ -198,7 +198,7 @@ class MergePages:
             return f"{back}&done={decision}"
 
         path = f"{ORGANISATIONS}/{{id}}/{decision}/{{other}}"
-        return Act(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
+        return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
 
     async def _pair_of_path(self, tx: Tx, visitor: Visitor) -> tuple[_Pair, str]:
         """The records in the URL, and the path of their comparison page."""

@@ -6,12 +6,12 @@ from typing import Final
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
-from almoner.console.acts import ActPages
+from almoner.console.actions import ActionPages
 from almoner.console.context import ConsoleContext, Counter
 from almoner.console.data_merge_pages import MERGES, MergePages, count_waiting
-from almoner.console.data_organisation_acts import OrganisationActs
+from almoner.console.data_organisation_actions import OrganisationActions
 from almoner.console.data_organisation_pages import OrganisationPages
-from almoner.console.data_register_acts import RegisterActs
+from almoner.console.data_register_actions import RegisterActions
 from almoner.console.data_register_pages import LOADS, REGISTERS, RegisterPages
 from almoner.console.data_upload_pages import UploadPages
 from almoner.console.data_watchlist_pages import WatchlistPages
@@ -44,13 +44,13 @@ def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
 
 def routes(context: ConsoleContext) -> list[Route]:
     """Starlette routes."""
-    lists, acts = ListRouteBuilder(context), ActPages(context)
+    lists, acts = ListRouteBuilder(context), ActionPages(context)
     return [
-        *acts.routes(*RegisterActs(context).acts()),
+        *acts.routes(*RegisterActions(context).acts()),
         *UploadPages(context).routes(),
         *RegisterPages(context).routes(lists),
         *WatchlistPages(context).routes(acts),
         *MergePages(context).routes(),
-        *OrganisationActs(context).routes(),
+        *OrganisationActions(context).routes(),
         *OrganisationPages(context).routes(),
     ]

@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.domain import OPERATORS_HOME
 from almoner.access.accounts.page_guard import Visitor
-from almoner.console.acts import Act, ActPage, ActPages
+from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
 from almoner.kit.errors import NotFound
@@ -29,7 +29,7 @@ class WatchlistPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, acts: ActPages) -> list[Route]:
+    def routes(self, acts: ActionPages) -> list[Route]:
         """Starlette routes."""
         context, roles = self._context, sorted(ADMINISTRATORS)
         return [
@@ -57,11 +57,11 @@ class WatchlistPages:
             visitor, "data_watchlist.html", version=version, loads=loads, list_path=PATH, own=f"{PATH}/{version.code}"
         )
 
-    def _refresh_act(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _refresh_act(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             version = await _version(tx, _code(visitor))
             planned = await watchlists_jobs.is_scheduled(tx, version.code)
-            return ActPage(
+            return ActionPage(
                 f"Refresh {version.code} now",
                 "Refresh now",
                 f"{PATH}/{version.code}",
@@ -83,12 +83,12 @@ class WatchlistPages:
             return f"{PATH}?done=started"
 
         path = f"{PATH}/{{code}}/refresh"
-        return Act(path, ADMINISTRATORS, describe, perform, refusals=(WatchlistRefused,))
+        return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(WatchlistRefused,))
 
-    def _retire_act(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _retire_act(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             version = await _version(tx, _code(visitor))
-            return ActPage(
+            return ActionPage(
                 f"Retire {version.code}",
                 "Retire the list",
                 f"{PATH}/{version.code}",
@@ -110,7 +110,7 @@ class WatchlistPages:
             return PATH
 
         path = f"{PATH}/{{code}}/retire"
-        return Act(path, ADMINISTRATORS, describe, perform, refusals=(WatchlistRefused,), fresh=True)
+        return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(WatchlistRefused,), fresh=True)
 
 
 def _code(visitor: Visitor) -> str:

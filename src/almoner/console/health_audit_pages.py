@@ -11,7 +11,7 @@ from almoner.access.accounts.domain import OPERATORS_HOME
 from almoner.access.accounts.page_guard import Visitor, redirect_to
 from almoner.access.members.audit_texts import AuditTexts, find_display_names
 from almoner.access.operators import service as operators
-from almoner.console.acts import Act, ActPage, ActPages
+from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.audit_words import DEPLOYMENT_ACTIONS
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
@@ -35,7 +35,7 @@ class AuditPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListRouteBuilder, acts: ActPages) -> list[Route]:
+    def routes(self, lists: ListRouteBuilder, acts: ActionPages) -> list[Route]:
         """Starlette routes."""
         context, roles = self._context, sorted(ADMINISTRATORS)
         declared = ConsoleList(
@@ -166,11 +166,11 @@ class AuditPages:
             started=visitor.query.get("done") == "started",
         )
 
-    def _prove_act(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _prove_act(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             name = visitor.path.split("/")[-2]
             _scope(tx, name)
-            return ActPage(
+            return ActionPage(
                 "Verify the chain",
                 "Verify the chain",
                 f"{CHAINS}/{name}",
@@ -187,7 +187,7 @@ class AuditPages:
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "audit.proof_started", name)
             return f"{CHAINS}/{name}?done=started"
 
-        return Act(f"{CHAINS}/{{scope}}/prove", ADMINISTRATORS, describe, perform)
+        return ConsoleAction(f"{CHAINS}/{{scope}}/prove", ADMINISTRATORS, describe, perform)
 
     async def _names(self, tx: Tx, entries: list[Entry]) -> Mapping[str, str]:
         """Display names of the operators and members in the entries, by their IDs."""

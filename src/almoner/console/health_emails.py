@@ -10,7 +10,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import Visitor
 from almoner.access.notifications import service as notifications
 from almoner.access.notifications.domain import NoSuchUndeliverableEmail, UndeliverableEmail
-from almoner.console.acts import Act, ActPage, ActPages
+from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
@@ -30,7 +30,7 @@ class HealthEmails:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListRouteBuilder, acts: ActPages) -> list[Route]:
+    def routes(self, lists: ListRouteBuilder, acts: ActionPages) -> list[Route]:
         """Starlette routes."""
         declared = ConsoleList(
             PATH,
@@ -96,10 +96,10 @@ class HealthEmails:
             payload="",
         )
 
-    def _resend_act(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _resend_act(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             email = await _email(tx, self._context.parse_id(_ID, visitor.path.split("/")[-2]))
-            return ActPage(
+            return ActionPage(
                 "Send the email again",
                 "Send the email",
                 f"{PATH}/{self._context.id_text(_ID, email.id)}",
@@ -118,7 +118,7 @@ class HealthEmails:
             return PATH
 
         path = f"{PATH}/{{id}}/resend"
-        return Act(path, ADMINISTRATORS, describe, perform, refusals=(NoSuchUndeliverableEmail,))
+        return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(NoSuchUndeliverableEmail,))
 
     def _facts(self, email: UndeliverableEmail) -> list[Fact]:
         partner = email.partner_id

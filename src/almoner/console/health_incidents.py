@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
 from almoner.access.operators import service as operators
-from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS, EVERYBODY
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
@@ -32,7 +32,7 @@ from almoner.platform.pages.record_tables import Column, Fact, TimelineStep, rea
 PATH: Final = "/health/incidents"
 _PUBLIC: Final = "Anybody can read this on the status page within a minute. Do not name partners, donors or nonprofits."
 _STATUSES: Final = [(status, readable(status)) for status in OPEN_STATUSES]
-_TEXT: Final = ActField("text", "Message for partners", "area")
+_TEXT: Final = ActionField("text", "Message for partners", "area")
 
 
 class HealthIncidents:
@@ -41,7 +41,7 @@ class HealthIncidents:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListRouteBuilder, acts: ActPages) -> list[Route]:
+    def routes(self, lists: ListRouteBuilder, acts: ActionPages) -> list[Route]:
         """Starlette routes."""
         declared = ConsoleList(
             PATH,
@@ -118,18 +118,18 @@ class HealthIncidents:
             status_path=STATUS_PATH,
         )
 
-    def _create_act(self) -> Act:
-        async def describe(_tx: Tx, _visitor: Visitor) -> ActPage:
-            return ActPage(
+    def _create_act(self) -> ConsoleAction:
+        async def describe(_tx: Tx, _visitor: Visitor) -> ActionPage:
+            return ActionPage(
                 "Report an incident",
                 "Publish the incident",
                 PATH,
                 "Incidents",
                 [_PUBLIC],
                 fields=[
-                    ActField("title", "Title", hint="Such as: Webhooks are delayed", maxlength=120),
-                    ActField("affected", "Affected part", "choice", choices=list(AFFECTED.items())),
-                    ActField("status", "Status", "choice", choices=_STATUSES),
+                    ActionField("title", "Title", hint="Such as: Webhooks are delayed", maxlength=120),
+                    ActionField("affected", "Affected part", "choice", choices=list(AFFECTED.items())),
+                    ActionField("status", "Status", "choice", choices=_STATUSES),
                     _TEXT,
                 ],
             )
@@ -153,18 +153,18 @@ class HealthIncidents:
             )
             return f"{PATH}/{text}"
 
-        return Act(f"{PATH}/new", ADMINISTRATORS, describe, perform)
+        return ConsoleAction(f"{PATH}/new", ADMINISTRATORS, describe, perform)
 
-    def _update_act(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _update_act(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             found, own = await self._found(tx, visitor)
-            return ActPage(
+            return ActionPage(
                 "Post an update",
                 "Publish the update",
                 own,
                 found.title,
                 [_PUBLIC],
-                fields=[ActField("status", "Status", "choice", choices=_STATUSES, value=found.status), _TEXT],
+                fields=[ActionField("status", "Status", "choice", choices=_STATUSES, value=found.status), _TEXT],
                 facts=_facts(found),
                 closed=_closed(found),
             )
@@ -172,13 +172,13 @@ class HealthIncidents:
         async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
             return await self._publish(tx, visitor, _status(entered_values), entered_values["text"], "incident.updated")
 
-        return Act(f"{PATH}/{{id}}/update", ADMINISTRATORS, describe, perform, refusals=(IncidentResolved,))
+        return ConsoleAction(f"{PATH}/{{id}}/update", ADMINISTRATORS, describe, perform, refusals=(IncidentResolved,))
 
-    def _resolve_act(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _resolve_act(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             found, own = await self._found(tx, visitor)
             sentences = [_PUBLIC, "The incident stays on the status page for 14 days. It cannot be reopened."]
-            return ActPage(
+            return ActionPage(
                 "Resolve the incident",
                 "Resolve the incident",
                 own,
@@ -192,7 +192,7 @@ class HealthIncidents:
         async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
             return await self._publish(tx, visitor, "resolved", entered_values["text"], "incident.resolved")
 
-        return Act(f"{PATH}/{{id}}/resolve", ADMINISTRATORS, describe, perform, refusals=(IncidentResolved,))
+        return ConsoleAction(f"{PATH}/{{id}}/resolve", ADMINISTRATORS, describe, perform, refusals=(IncidentResolved,))
 
     async def _found(self, tx: Tx, visitor: Visitor) -> tuple[Incident, str]:
         """The incident in the URL, and the path of its page."""

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
-from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS, EVERYBODY
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
@@ -29,7 +29,7 @@ class HealthJobs:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListRouteBuilder, acts: ActPages) -> list[Route]:
+    def routes(self, lists: ListRouteBuilder, acts: ActionPages) -> list[Route]:
         """Starlette routes."""
         declared = ConsoleList(
             PATH,
@@ -86,11 +86,11 @@ class HealthJobs:
             payload=msgspec.json.format(msgspec.json.encode(job.payload)).decode() if may_act else "",
         )
 
-    def _retry_act(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _retry_act(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             job = await _job(tx, visitor.path.split("/")[-2])
             told = ["A worker runs the job again within seconds. Running a job twice is safe."]
-            return ActPage("Retry the job", "Retry the job", f"{PATH}/{job.id}", job.kind, told, facts=_facts(job))
+            return ActionPage("Retry the job", "Retry the job", f"{PATH}/{job.id}", job.kind, told, facts=_facts(job))
 
         async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
             number = visitor.path.split("/")[-2]
@@ -98,18 +98,18 @@ class HealthJobs:
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "job.retried", number, kind=kind)
             return PATH
 
-        return Act(f"{PATH}/{{id}}/retry", ADMINISTRATORS, describe, perform, refusals=(NoSuchDeadJob,))
+        return ConsoleAction(f"{PATH}/{{id}}/retry", ADMINISTRATORS, describe, perform, refusals=(NoSuchDeadJob,))
 
-    def _drop_act(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _drop_act(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             job = await _job(tx, visitor.path.split("/")[-2])
-            return ActPage(
+            return ActionPage(
                 "Drop the job",
                 "Drop the job",
                 f"{PATH}/{job.id}",
                 job.kind,
                 ["The job is deleted and will never run. Nobody is notified."],
-                fields=[ActField("note", "Why the job is not needed", "area", maxlength=500)],
+                fields=[ActionField("note", "Why the job is not needed", "area", maxlength=500)],
                 facts=_facts(job),
             )
 
@@ -121,19 +121,21 @@ class HealthJobs:
             )
             return PATH
 
-        return Act(f"{PATH}/{{id}}/drop", ADMINISTRATORS, describe, perform, refusals=(NoSuchDeadJob,), fresh=True)
+        return ConsoleAction(
+            f"{PATH}/{{id}}/drop", ADMINISTRATORS, describe, perform, refusals=(NoSuchDeadJob,), fresh=True
+        )
 
-    def _retry_kind_act(self) -> Act:
-        async def describe(tx: Tx, _visitor: Visitor) -> ActPage:
+    def _retry_kind_act(self) -> ConsoleAction:
+        async def describe(tx: Tx, _visitor: Visitor) -> ActionPage:
             counts = await dead_jobs.count_dead_jobs(tx)
-            return ActPage(
+            return ActionPage(
                 "Retry all jobs of a kind",
                 "Retry the jobs",
                 PATH,
                 "Jobs that gave up",
                 [f"Workers run up to {MAX_AT_ONCE:,} of these jobs again, the oldest first. Fix the cause first."],
                 fields=[
-                    ActField(
+                    ActionField(
                         "kind", "Kind", "choice", choices=[(one, f"{one} ({count:,})") for one, count in counts.items()]
                     )
                 ],
@@ -147,7 +149,7 @@ class HealthJobs:
             )
             return PATH
 
-        return Act(f"{PATH}/retry", ADMINISTRATORS, describe, perform)
+        return ConsoleAction(f"{PATH}/retry", ADMINISTRATORS, describe, perform)
 
 
 def _number(text: str) -> int:

@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
 from almoner.access.notifications import service as notifications
-from almoner.console.acts import Act, ActPage, ActPages
+from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import MOST_COUNTED, ConsoleContext, Counter
 from almoner.console.desk_pages import DeskLine, DeskSection
 from almoner.console.health_audit_pages import AuditPages
@@ -76,7 +76,7 @@ def routes(context: ConsoleContext) -> list[Route]:
     """Starlette routes."""
     pages = _HealthPages(context)
     everybody = sorted(EVERYBODY)
-    lists, acts = ListRouteBuilder(context), ActPages(context)
+    lists, acts = ListRouteBuilder(context), ActionPages(context)
     return [
         *acts.routes(pages.run_act()),
         context.route(OVERVIEW, pages.overview, *everybody, methods=["GET"]),
@@ -146,11 +146,11 @@ class _HealthPages:
             expiries=expiries,
         )
 
-    def run_act(self) -> Act:
+    def run_act(self) -> ConsoleAction:
         """Run the self-check now."""
 
-        async def describe(_tx: Tx, _visitor: Visitor) -> ActPage:
-            return ActPage(
+        async def describe(_tx: Tx, _visitor: Visitor) -> ActionPage:
+            return ActionPage(
                 "Run the self-check",
                 "Run the self-check",
                 FINDINGS,
@@ -166,4 +166,4 @@ class _HealthPages:
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "selfcheck.started", "selfcheck")
             return f"{FINDINGS}?done=started"
 
-        return Act(f"{FINDINGS}/run", ADMINISTRATORS, describe, perform)
+        return ConsoleAction(f"{FINDINGS}/run", ADMINISTRATORS, describe, perform)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor, redirect_to
-from almoner.console.acts import ActField, ActPage, ActPages
+from almoner.console.actions import ActionField, ActionPage, ActionPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext, capitalised
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
@@ -16,7 +16,7 @@ from almoner.console.money_downloads import Download, DownloadPages, FileContent
 from almoner.console.money_records import (
     FIRST,
     Officer,
-    RecordAct,
+    RecordAction,
     RecordKind,
     RecordPage,
     RecordTable,
@@ -59,7 +59,7 @@ _PATH: Final = "/disbursements"
 _STATUSES: Final[tuple[DisbursementStatus, ...]] = ("PENDING", "SENT", "PAID", "RETURNED")
 _SHOWN: Final = 100
 _ENOUGH: Final = "This disbursement is in a released payment file, so one person may confirm it."
-_NOTE: Final = ActField(
+_NOTE: Final = ActionField(
     "note",
     "Where you saw that the bank paid",
     "area",
@@ -130,9 +130,9 @@ class DisbursementPages:
             refusals=(DisbursementError, PaymentFileError),
         )
 
-    def _acts(self) -> tuple[RecordAct[Disbursement], ...]:
+    def _acts(self) -> tuple[RecordAction[Disbursement], ...]:
         return (
-            RecordAct(
+            RecordAction(
                 "confirm",
                 "Confirm that the bank paid",
                 self._about_confirmation,
@@ -142,7 +142,7 @@ class DisbursementPages:
                 "Confirmed. The donations are now DISBURSED.",
                 "c",
             ),
-            RecordAct(
+            RecordAction(
                 "mark-returned",
                 "Record as returned",
                 sentences(
@@ -150,12 +150,12 @@ class DisbursementPages:
                     "hold until somebody releases them. The partner is notified.",
                 ),
                 _mark_returned,
-                (ActField("reason", "The bank's reason", "area", maxlength=MAX_REASON_LENGTH),),
+                (ActionField("reason", "The bank's reason", "area", maxlength=MAX_REASON_LENGTH),),
                 _returnable,
                 "Recorded as returned. Disbursements to this nonprofit are on hold.",
                 "t",
             ),
-            RecordAct(
+            RecordAction(
                 "hold",
                 "Hold disbursements to this nonprofit",
                 sentences(
@@ -164,13 +164,13 @@ class DisbursementPages:
                 ),
                 self._place_hold,
                 (
-                    ActField(
+                    ActionField(
                         "whose",
                         "Whose donations",
                         "choice",
                         choices=(("all", "Donations of all partners"), ("partner", "Donations of this partner only")),
                     ),
-                    ActField("note", "Reason", "area", maxlength=MAX_NOTE_LENGTH),
+                    ActionField("note", "Reason", "area", maxlength=MAX_NOTE_LENGTH),
                 ),
                 done="On hold.",
                 key="h",
@@ -225,7 +225,7 @@ class DisbursementPages:
             *ListRouteBuilder(context).routes(self._declared()),
             context.route(f"{_PATH}/run", self.run, *FINANCE, fresh=True),
             *DownloadPages(context).routes(remittance),
-            *ActPages(context).routes(*self._kind.declare_acts(context)),
+            *ActionPages(context).routes(*self._kind.declare_actions(context)),
             context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
         ]
 
@@ -357,9 +357,9 @@ class DisbursementPages:
         of = scope.id if isinstance(scope, Partner) else DEPLOYMENT
         await officer.record_audit_entry(tx, of, "payouts.held", tx.ids.text("organisation", one.organisation_id))
 
-    async def _about_remittance(self, tx: Tx, visitor: Visitor) -> ActPage:
+    async def _about_remittance(self, tx: Tx, visitor: Visitor) -> ActionPage:
         one = await self._kind.find(self._context, tx, visitor)
-        return ActPage(
+        return ActionPage(
             "Remittance statement",
             "Download PDF",
             self._kind.address(tx, one),

@@ -7,14 +7,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
-from almoner.console.acts import ActPages
+from almoner.console.actions import ActionPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.money_records import (
     NOTE,
     Officer,
-    RecordAct,
+    RecordAction,
     RecordKind,
     RecordPage,
     amount,
@@ -71,7 +71,7 @@ async def _refresh(tx: Tx, officer: Officer, dispute: Dispute, _typed: Mapping[s
     await disputes.enqueue_refresh(tx, dispute.provider_payment)
 
 
-_REFRESH: Final = RecordAct(
+_REFRESH: Final = RecordAction(
     "refresh",
     "Ask the provider",
     sentences("A worker gets the current status from the provider. This also happens automatically every day."),
@@ -109,7 +109,7 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
         facts=_facts,
         acts=(
             _REFRESH,
-            RecordAct(
+            RecordAction(
                 "mark-won",
                 "Record as won",
                 sentences(only, "The donation is disbursed as usual. The partner is notified."),
@@ -119,7 +119,7 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
                 "Recorded as won.",
                 "w",
             ),
-            RecordAct(
+            RecordAction(
                 "mark-lost",
                 "Record as lost",
                 sentences(
@@ -171,7 +171,7 @@ class DisputePages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        acts = ActPages(self._context).routes(*self._kind.declare_acts(self._context))
+        acts = ActionPages(self._context).routes(*self._kind.declare_actions(self._context))
         record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
         return [*ListRouteBuilder(self._context).routes(self._list), *acts, record]
 

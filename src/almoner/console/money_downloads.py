@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor, VisitorHandler
-from almoner.console.acts import ActPage
+from almoner.console.actions import ActionPage
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.platform.database.transactions import Tx
@@ -37,7 +37,7 @@ class Download:
     """
 
     path: str
-    describe: Callable[[Tx, Visitor], Awaitable[ActPage]]
+    describe: Callable[[Tx, Visitor], Awaitable[ActionPage]]
     write: Callable[[Visitor], Awaitable[FileContent]]
     refusals: tuple[type[Exception], ...]
 

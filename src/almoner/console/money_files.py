@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor, redirect_to
 from almoner.access.operators import service as operators
-from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
@@ -17,7 +17,7 @@ from almoner.console.money_downloads import Download, DownloadPages, FileContent
 from almoner.console.money_records import (
     NOTE,
     Officer,
-    RecordAct,
+    RecordAction,
     RecordKind,
     RecordPage,
     RecordTable,
@@ -102,10 +102,10 @@ _KIND: Final = RecordKind(
     record_id=lambda file: file.id,
     facts=_facts,
     acts=(
-        RecordAct(
+        RecordAction(
             "release", "Release file", _about_release, _release, (), _created, "Released. Download the file now.", "r"
         ),
-        RecordAct(
+        RecordAction(
             "withdraw",
             "Withdraw file",
             sentences("The file will not be sent to the bank. Its disbursements can be added to another file."),
@@ -155,7 +155,7 @@ class PaymentFilePages:
             *ListRouteBuilder(context).routes(self._list),
             context.route(f"{_PATH}/bank-answer", self.import_answer, *FINANCE, fresh=True, upload=BANK_FILE),
             *DownloadPages(context).routes(download),
-            *ActPages(context).routes(self._new(), *_KIND.declare_acts(context)),
+            *ActionPages(context).routes(self._new(), *_KIND.declare_actions(context)),
             context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
         ]
 
@@ -252,14 +252,14 @@ class PaymentFilePages:
             "Transliterated for the bank", columns, rows[:_SHOWN], "All names and addresses are sent unchanged."
         )
 
-    def _new(self) -> Act:
-        return Act(f"{_PATH}/new", FINANCE, self._describe_new, self._create, (PaymentFileError,), fresh=True)
+    def _new(self) -> ConsoleAction:
+        return ConsoleAction(f"{_PATH}/new", FINANCE, self._describe_new, self._create, (PaymentFileError,), fresh=True)
 
-    async def _describe_new(self, tx: Tx, _visitor: Visitor) -> ActPage:
+    async def _describe_new(self, tx: Tx, _visitor: Visitor) -> ActionPage:
         own = self._context.services.own_accounts or {}
         sent = await disbursements.count_for_operators(tx, OperatorFilters(status="SENT"), MOST_COUNTED)
         counted = f"More than {MOST_COUNTED:,}" if sent > MOST_COUNTED else f"{sent:,}"
-        return ActPage(
+        return ActionPage(
             "Create payment file",
             "Create payment file",
             _PATH,
@@ -273,8 +273,8 @@ class PaymentFilePages:
                 "Nothing is sent to the bank until the file is released.",
             ),
             (
-                ActField("currency", "Currency", "choice", choices=[(one, one) for one in own]),
-                ActField(
+                ActionField("currency", "Currency", "choice", choices=[(one, one) for one in own]),
+                ActionField(
                     "date",
                     "Execution date",
                     hint="For example, 2026-11-30. Leave empty for today.",
@@ -312,9 +312,9 @@ class PaymentFilePages:
             reasons += [f"{names.get(one.organisation_id)} {why}." for one in found[:20]]
         return " ".join(reasons)
 
-    async def _about_download(self, tx: Tx, visitor: Visitor) -> ActPage:
+    async def _about_download(self, tx: Tx, visitor: Visitor) -> ActionPage:
         file = await _KIND.find(self._context, tx, visitor)
-        return ActPage(
+        return ActionPage(
             "Download payment file",
             "Download file",
             _KIND.address(tx, file),

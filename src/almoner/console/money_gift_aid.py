@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
-from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import (
@@ -24,7 +24,7 @@ from almoner.console.money_downloads import Download, DownloadPages, FileContent
 from almoner.console.money_records import (
     NOTE,
     Officer,
-    RecordAct,
+    RecordAction,
     RecordKind,
     RecordPage,
     RecordTable,
@@ -133,36 +133,36 @@ _KIND: Final = RecordKind(
     record_id=lambda claim: claim.id,
     facts=_facts,
     acts=(
-        RecordAct(
+        RecordAction(
             "mark-submitted",
             "Mark as sent to HMRC",
             sentences("Donations refunded since the claim was drafted are deducted from the next claim."),
             _submit,
-            (ActField("reference", "HMRC's reference", maxlength=gift_aid_claims_domain.MAX_REFERENCE),),
+            (ActionField("reference", "HMRC's reference", maxlength=gift_aid_claims_domain.MAX_REFERENCE),),
             _is("drafted"),
             "Marked as sent.",
             "s",
         ),
-        RecordAct(
+        RecordAction(
             "mark-paid",
             "Record HMRC's payment",
             _about_payment,
             _pay,
             (
-                ActField(
+                ActionField(
                     "amount",
                     "Amount in GBP",
                     hint="Only if it differs from the amount due.",
                     required=False,
                     maxlength=30,
                 ),
-                ActField("note", "Why HMRC paid a different amount", "area", required=False),
+                ActionField("note", "Why HMRC paid a different amount", "area", required=False),
             ),
             _is("submitted"),
             "Recorded as paid.",
             "p",
         ),
-        RecordAct(
+        RecordAction(
             "mark-rejected",
             "Record that HMRC rejected it",
             sentences("The donations in the claim can be claimed again."),
@@ -171,7 +171,7 @@ _KIND: Final = RecordKind(
             _is("submitted"),
             "Recorded as rejected.",
         ),
-        RecordAct(
+        RecordAction(
             "withdraw",
             "Withdraw draft",
             sentences("The donations in the claim can be claimed again."),
@@ -239,14 +239,16 @@ class GiftAidClaimPages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         context = self._context
-        draft = Act(f"{_PATH}/draft", FINANCE, self._describe_draft, self._draft, (GiftAidClaimError,), fresh=True)
+        draft = ConsoleAction(
+            f"{_PATH}/draft", FINANCE, self._describe_draft, self._draft, (GiftAidClaimError,), fresh=True
+        )
         schedule = Download(
             f"{_PATH}/{{id}}/schedule", self._about_schedule, self._write_schedule, (GiftAidClaimError,)
         )
         return [
             *ListRouteBuilder(context).routes(self._adjustments, self._list),
             *DownloadPages(context).routes(schedule),
-            *ActPages(context).routes(draft, *_KIND.declare_acts(context)),
+            *ActionPages(context).routes(draft, *_KIND.declare_actions(context)),
             context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
         ]
 
@@ -327,8 +329,8 @@ class GiftAidClaimPages:
             )
         return await show_record(self._context, visitor, page, _KIND.message(visitor))
 
-    async def _describe_draft(self, _tx: Tx, _visitor: Visitor) -> ActPage:
-        return ActPage(
+    async def _describe_draft(self, _tx: Tx, _visitor: Visitor) -> ActionPage:
+        return ActionPage(
             "Draft a Gift Aid claim",
             "Draft claim",
             _PATH,
@@ -341,22 +343,22 @@ class GiftAidClaimPages:
                 ),
             ),
             (
-                ActField("charity", "Charity ID", maxlength=255),
-                ActField(
+                ActionField("charity", "Charity ID", maxlength=255),
+                ActionField(
                     "before",
                     "Donations before",
                     hint="For example, 2026-11-01. Leave empty to include all donations until now.",
                     required=False,
                     maxlength=30,
                 ),
-                ActField(
+                ActionField(
                     "year_end",
                     "Last day of the charity's accounting year",
                     hint="Month and day. 04-05 for a trust.",
                     value="04-05",
                     maxlength=5,
                 ),
-                ActField(
+                ActionField(
                     "aggregate",
                     "Combine donations of up to 20 GBP each, without donor names",
                     "check",
@@ -399,9 +401,9 @@ class GiftAidClaimPages:
         )
         return f"{_PATH}/{claim_id}?left={len(made.left_out)}&expired={made.expired}&waiting={made.waiting}"
 
-    async def _about_schedule(self, tx: Tx, visitor: Visitor) -> ActPage:
+    async def _about_schedule(self, tx: Tx, visitor: Visitor) -> ActionPage:
         claim = await _KIND.find(self._context, tx, visitor)
-        return ActPage(
+        return ActionPage(
             "HMRC's schedule",
             "Download CSV",
             _KIND.address(tx, claim),

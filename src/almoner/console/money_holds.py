@@ -7,7 +7,7 @@ from uuid import UUID
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
-from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
@@ -29,7 +29,7 @@ _PATH: Final = "/disbursements/holds"
 _ALL: Final = "all"
 _DIGITS: Final = 18
 """Maximum number of digits of a hold's number in a cursor."""
-_NOTE: Final = ActField(
+_NOTE: Final = ActionField(
     "note",
     "Your findings",
     "area",
@@ -66,7 +66,7 @@ class HoldPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        release = Act(
+        release = ConsoleAction(
             f"{_PATH}/{{organisation}}/{{whose}}/release",
             FINANCE,
             self._describe,
@@ -74,7 +74,7 @@ class HoldPages:
             (DisbursementError,),
             fresh=True,
         )
-        return [*ListRouteBuilder(self._context).routes(self._list), *ActPages(self._context).routes(release)]
+        return [*ListRouteBuilder(self._context).routes(self._list), *ActionPages(self._context).routes(release)]
 
     async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
@@ -111,7 +111,7 @@ class HoldPages:
         scope = ALL_PARTNERS if whose == _ALL else Partner(self._context.parse_id("partner", whose))
         return self._context.parse_id("organisation", nonprofit), scope
 
-    async def _describe(self, tx: Tx, visitor: Visitor) -> ActPage:
+    async def _describe(self, tx: Tx, visitor: Visitor) -> ActionPage:
         organisation_id, scope = self._named(visitor)
         of = scope.id if isinstance(scope, Partner) else None
         held = [
@@ -123,7 +123,7 @@ class HoldPages:
         by = await names_of_deciders(tx, [one.decided_by for one in held])
         facts = [Fact("Nonprofit", names.get(organisation_id))]
         facts += [Fact(f"On hold since {one.decided_at:%Y-%m-%d}", f"{by(one.decided_by)}: {one.note}") for one in held]
-        return ActPage(
+        return ActionPage(
             "Release disbursements",
             "Release disbursements",
             _PATH,

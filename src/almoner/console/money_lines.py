@@ -10,14 +10,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
-from almoner.console.acts import ActField, ActPages
+from almoner.console.actions import ActionField, ActionPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow, SignedAmount
 from almoner.console.money_records import (
     NOTE,
     Officer,
-    RecordAct,
+    RecordAction,
     RecordKind,
     RecordPage,
     RecordTable,
@@ -141,7 +141,7 @@ _KIND: Final = RecordKind(
     record_id=lambda one: one.line.id,
     facts=_facts,
     acts=(
-        RecordAct(
+        RecordAction(
             "match",
             "Match line",
             sentences(
@@ -150,8 +150,8 @@ _KIND: Final = RecordKind(
             ),
             _match,
             (
-                ActField("kind", "Match to", "choice", choices=tuple(_KINDS.items())),
-                ActField(
+                ActionField("kind", "Match to", "choice", choices=tuple(_KINDS.items())),
+                ActionField(
                     "record",
                     "Which",
                     hint="The ID of the record. For a donation request, enter its reference. For a provider "
@@ -163,7 +163,7 @@ _KIND: Final = RecordKind(
             "Matched.",
             "m",
         ),
-        RecordAct(
+        RecordAction(
             "dismiss",
             "Dismiss line",
             sentences(
@@ -177,7 +177,7 @@ _KIND: Final = RecordKind(
             "Dismissed.",
             "d",
         ),
-        RecordAct(
+        RecordAction(
             "reopen",
             "Reopen line",
             sentences(
@@ -232,7 +232,7 @@ class LinePages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        acts = ActPages(self._context).routes(*_KIND.declare_acts(self._context))
+        acts = ActionPages(self._context).routes(*_KIND.declare_actions(self._context))
         record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
         return [*ListRouteBuilder(self._context).routes(self._list), *acts, record]
 

@@ -8,14 +8,14 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
 from almoner.access.operators import service as operators
-from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.money_records import (
     NOTE,
     Officer,
-    RecordAct,
+    RecordAction,
     RecordKind,
     RecordPage,
     cursor_of,
@@ -66,8 +66,8 @@ _NUMBERS: Final = {
 _PLACES: Final = {"street": "Street", "building": "Building number", "postcode": "Postcode"}
 
 
-def _short(name: str, label: str, hint: str = "", *, required: bool = True) -> ActField:
-    return ActField(name, label, hint=hint, required=required, maxlength=255)
+def _short(name: str, label: str, hint: str = "", *, required: bool = True) -> ActionField:
+    return ActionField(name, label, hint=hint, required=required, maxlength=255)
 
 
 _PROPOSAL: Final = (
@@ -157,7 +157,7 @@ _KIND: Final = RecordKind(
     record_id=lambda one: one.id,
     facts=_facts,
     acts=(
-        RecordAct(
+        RecordAction(
             "approve",
             "Approve account",
             _about_approval,
@@ -172,7 +172,7 @@ _KIND: Final = RecordKind(
             "Approved.",
             "a",
         ),
-        RecordAct(
+        RecordAction(
             "reject",
             "Reject account",
             sentences(
@@ -224,12 +224,12 @@ class PayeeAccountPages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         context = self._context
-        propose = Act(
+        propose = ConsoleAction(
             f"{_PATH}/propose", FINANCE, self._describe_proposal, self._propose, (PayeeAccountError,), fresh=True
         )
         return [
             *ListRouteBuilder(context).routes(self._list),
-            *ActPages(context).routes(propose, *_KIND.declare_acts(context)),
+            *ActionPages(context).routes(propose, *_KIND.declare_actions(context)),
             context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"]),
         ]
 
@@ -298,8 +298,8 @@ class PayeeAccountPages:
             )
         return await show_record(self._context, visitor, page, _KIND.message(visitor))
 
-    async def _describe_proposal(self, _tx: Tx, _visitor: Visitor) -> ActPage:
-        return ActPage(
+    async def _describe_proposal(self, _tx: Tx, _visitor: Visitor) -> ActionPage:
+        return ActionPage(
             "Propose a payee account",
             "Propose account",
             _PATH,

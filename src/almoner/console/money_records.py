@@ -12,7 +12,7 @@ from almoner.access.accounts.page_guard import Visitor
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import Approval, ApprovedDecision
 from almoner.access.people.domain import OperatorRole, Person
-from almoner.console.acts import Act, ActField, ActPage
+from almoner.console.actions import ActionField, ActionPage, ConsoleAction
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.lists import ListPage, ListQuery, ListRow
 from almoner.kit.errors import IncorrectParams, NotFound
@@ -27,7 +27,9 @@ from almoner.platform.pages.record_tables import Column, Fact, TimelineStep
 R = TypeVar("R")
 _ENGLISH: Final = Locale("en")
 
-NOTE: Final = ActField("note", "Evidence", "area", hint="Describe what you saw, or say where the evidence is stored.")
+NOTE: Final = ActionField(
+    "note", "Evidence", "area", hint="Describe what you saw, or say where the evidence is stored."
+)
 FIRST: Final = "first"
 """The message after the first of two approvals."""
 _WAITS: Final = "Confirmed by you (1 of 2). A second operator with the role {} must also confirm it within 7 days."
@@ -113,7 +115,7 @@ Perform = Callable[[Tx, Officer, R, Mapping[str, str]], Awaitable[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class RecordAct(Generic[R]):
+class RecordAction(Generic[R]):
     """An action on a record.
 
     ``name``: the last part of its path. ``closed``: why it is not available, or empty. ``about``: what will happen, and
@@ -124,7 +126,7 @@ class RecordAct(Generic[R]):
     button: str
     about: Callable[[Tx, R], Awaitable[Sequence[str]]]
     perform: Perform[R]
-    fields: Sequence[ActField] = (NOTE,)
+    fields: Sequence[ActionField] = (NOTE,)
     closed: Callable[[R], str] = field(default=lambda _record: "")
     done: str = ""
     key: str = ""
@@ -144,7 +146,7 @@ class RecordKind(Generic[R]):
     get: Callable[[Tx, UUID], Awaitable[R]]
     record_id: Callable[[R], UUID]
     facts: Callable[[Tx, R], Awaitable[Sequence[Fact]]]
-    acts: Sequence[RecordAct[R]]
+    acts: Sequence[RecordAction[R]]
     refusals: tuple[type[Exception], ...]
     missing: tuple[type[Exception], ...] = (NotFound,)
     role: OperatorRole = "finance"
@@ -173,25 +175,25 @@ class RecordKind(Generic[R]):
             return _WAITS.format(self.role)
         return next((one.done or f"{one.button}: done." for one in self.acts if one.name == done), "")
 
-    def declare_acts(self, context: ConsoleContext) -> list[Act]:
+    def declare_actions(self, context: ConsoleContext) -> list[ConsoleAction]:
         """The pages of the record's actions."""
         return [self._declare(context, one) for one in self.acts]
 
-    def _declare(self, context: ConsoleContext, act: RecordAct[R]) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _declare(self, context: ConsoleContext, act: RecordAction[R]) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             record = await self.find(context, tx, visitor)
             back = self.address(tx, record)
             facts = await self.facts(tx, record)
             closed = act.closed(record)
             about = [] if closed else await act.about(tx, record)
-            return ActPage(act.button, act.button, back, self.words, about, act.fields, facts, closed=closed)
+            return ActionPage(act.button, act.button, back, self.words, about, act.fields, facts, closed=closed)
 
         async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
             record = await self.find(context, tx, visitor)
             done = await act.perform(tx, Officer(context, visitor, self.role), record, entered_values)
             return f"{self.address(tx, record)}?done={done or act.name}"
 
-        return Act(
+        return ConsoleAction(
             f"{self.path}/{{id}}/{act.name}", frozenset({self.role}), describe, perform, self.refusals, fresh=True
         )
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
-from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import (
@@ -23,7 +23,7 @@ from almoner.console.lists import (
 )
 from almoner.console.money_records import (
     Officer,
-    RecordAct,
+    RecordAction,
     RecordKind,
     RecordPage,
     amount,
@@ -50,8 +50,8 @@ _TYPE: Final = "refund"
 _PATH: Final = "/refunds"
 _STATUSES: Final[Mapping[str, RefundStatus]] = {"pending": "pending", "sent": "sent", "failed": "refused"}
 _WORDS: Final = {stored: shown for shown, stored in _STATUSES.items()}
-_NOTE: Final = ActField("note", "Reason", "area", maxlength=NOTE_LENGTH)
-_REFERENCE: Final = ActField(
+_NOTE: Final = ActionField("note", "Reason", "area", maxlength=NOTE_LENGTH)
+_REFERENCE: Final = ActionField(
     "reference", "Reference", hint="Reference of the bank transfer, or the provider's refund ID.", maxlength=255
 )
 
@@ -126,7 +126,7 @@ _KIND: Final = RecordKind(
     record_id=lambda shown: shown.refund.id,
     facts=_facts,
     acts=(
-        RecordAct(
+        RecordAction(
             "mark-sent",
             "Record as sent",
             sentences(
@@ -139,7 +139,7 @@ _KIND: Final = RecordKind(
             "Recorded as sent.",
             "s",
         ),
-        RecordAct(
+        RecordAction(
             "retry",
             "Retry the refund",
             sentences("A worker requests this refund from the provider again."),
@@ -149,7 +149,7 @@ _KIND: Final = RecordKind(
             "The refund is being requested again.",
             "t",
         ),
-        RecordAct(
+        RecordAction(
             "mark-failed",
             "Record as failed",
             sentences(
@@ -161,7 +161,7 @@ _KIND: Final = RecordKind(
             "Recorded as failed.",
             "f",
         ),
-        RecordAct(
+        RecordAction(
             "resolve",
             "Mark as handled",
             sentences("The refund leaves the list of failed refunds and is not sent again."),
@@ -218,7 +218,7 @@ class RefundPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        acts = ActPages(self._context).routes(self._new(), *_KIND.declare_acts(self._context))
+        acts = ActionPages(self._context).routes(self._new(), *_KIND.declare_actions(self._context))
         record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
         return [*ListRouteBuilder(self._context).routes(self._list, self._failed), *acts, record]
 
@@ -271,9 +271,9 @@ class RefundPages:
             )
         return await show_record(self._context, visitor, page, _KIND.message(visitor))
 
-    def _new(self) -> Act:
-        async def describe(_tx: Tx, _visitor: Visitor) -> ActPage:
-            return ActPage(
+    def _new(self) -> ConsoleAction:
+        async def describe(_tx: Tx, _visitor: Visitor) -> ActionPage:
+            return ActionPage(
                 "Refund a donation",
                 "Refund donation",
                 _PATH,
@@ -287,8 +287,8 @@ class RefundPages:
                     "The partner and the donor are notified once the refund has been sent.",
                 ),
                 (
-                    ActField("donation", "Donation ID", maxlength=255),
-                    ActField(
+                    ActionField("donation", "Donation ID", maxlength=255),
+                    ActionField(
                         "amount",
                         "Amount",
                         hint="In the donation's currency, for example 12.50. Leave empty to refund the remaining "
@@ -296,7 +296,7 @@ class RefundPages:
                         required=False,
                         maxlength=30,
                     ),
-                    ActField(
+                    ActionField(
                         "reference",
                         "Reference",
                         hint="If you have already sent the refund, enter the reference of the bank transfer or "
@@ -308,7 +308,7 @@ class RefundPages:
                 ),
             )
 
-        return Act(f"{_PATH}/new", FINANCE, describe, self._begin, (RefundError, InvalidState), fresh=True)
+        return ConsoleAction(f"{_PATH}/new", FINANCE, describe, self._begin, (RefundError, InvalidState), fresh=True)
 
     async def _begin(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
         officer = Officer(self._context, visitor)

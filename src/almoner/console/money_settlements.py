@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor, redirect_to
-from almoner.console.acts import Act, ActPage, ActPages
+from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import (
@@ -116,7 +116,7 @@ class SettlementPages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         context = self._context
-        dismiss = Act(
+        dismiss = ConsoleAction(
             f"{_PATH}/unmatched/{{id}}/dismiss",
             FINANCE,
             self._describe_line,
@@ -124,7 +124,7 @@ class SettlementPages:
             (ClearExceptionError,),
             fresh=True,
         )
-        explain = Act(
+        explain = ConsoleAction(
             f"{_PATH}/provider-payouts/{{provider}}/{{reference:path}}/explain",
             FINANCE,
             self._describe_payout,
@@ -135,7 +135,7 @@ class SettlementPages:
         return [
             *ListRouteBuilder(context).routes(self._unmatched(), self._payouts(), self._reports()),
             context.route(f"{_PATH}/import", self.import_report, *FINANCE, fresh=True, upload=BANK_FILE),
-            *ActPages(context).routes(dismiss, explain),
+            *ActionPages(context).routes(dismiss, explain),
         ]
 
     async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
@@ -206,10 +206,10 @@ class SettlementPages:
             raise NotFound
         return found
 
-    async def _describe_line(self, tx: Tx, visitor: Visitor) -> ActPage:
+    async def _describe_line(self, tx: Tx, visitor: Visitor) -> ActionPage:
         one = await self._find_line(tx, visitor)
         line = one.stored.line
-        return ActPage(
+        return ActionPage(
             "Dismiss settlement line",
             "Dismiss line",
             f"{_PATH}/unmatched",
@@ -256,9 +256,9 @@ class SettlementPages:
             raise NotFound
         return found
 
-    async def _describe_payout(self, tx: Tx, visitor: Visitor) -> ActPage:
+    async def _describe_payout(self, tx: Tx, visitor: Visitor) -> ActionPage:
         one = await self._find_payout(tx, visitor)
-        return ActPage(
+        return ActionPage(
             "Explain a payout that never arrived",
             "Explain",
             f"{_PATH}/provider-payouts",

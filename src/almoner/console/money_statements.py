@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor, redirect_to
-from almoner.console.acts import Act, ActPage, ActPages
+from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import (
@@ -96,14 +96,14 @@ class StatementPages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         context = self._context
-        explain = Act(
+        explain = ConsoleAction(
             f"{_PATH}/{{id}}/explain", FINANCE, self._describe_gap, self._explain, (StatementError,), fresh=True
         )
         return [
             *ListRouteBuilder(context).routes(self._gap_list, self._list),
             context.route(f"{_PATH}/upload", self.upload, *FINANCE, fresh=True, upload=BANK_FILE),
             context.route(f"{_PATH}/uploads/{{id}}", self.preview, *FINANCE, fresh=True),
-            *ActPages(context).routes(explain),
+            *ActionPages(context).routes(explain),
         ]
 
     async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
@@ -224,11 +224,11 @@ class StatementPages:
             record=record,
         )
 
-    async def _describe_gap(self, tx: Tx, visitor: Visitor) -> ActPage:
+    async def _describe_gap(self, tx: Tx, visitor: Visitor) -> ActionPage:
         statement_id = self._context.parse_id(_STATEMENT, visitor.path.split("/")[-2])
         if (gap := await bank_statements.find_gap(tx, statement_id)) is None:
             raise NotFound
-        return ActPage(
+        return ActionPage(
             "Explain what is missing",
             "Explain",
             f"{_PATH}/gaps",

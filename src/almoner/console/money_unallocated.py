@@ -7,13 +7,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
-from almoner.console.acts import ActField, ActPages
+from almoner.console.actions import ActionField, ActionPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.money_records import (
     Officer,
-    RecordAct,
+    RecordAction,
     RecordKind,
     RecordPage,
     amount,
@@ -44,8 +44,8 @@ from almoner.platform.pages.record_tables import Column, Fact, Filter, TimelineS
 
 _TYPE: Final = "heldpayment"
 _PATH: Final = "/unallocated-payments"
-_NOTE: Final = ActField("note", "Reason", "area", maxlength=NOTE_LENGTH)
-_BY_HAND: Final = ActField(
+_NOTE: Final = ActionField("note", "Reason", "area", maxlength=NOTE_LENGTH)
+_BY_HAND: Final = ActionField(
     "reference",
     "ID of the refund",
     hint="As shown in the provider's dashboard or by your bank.",
@@ -165,8 +165,8 @@ _KIND: Final = RecordKind(
     record_id=lambda held: held.id,
     facts=_facts,
     acts=(
-        RecordAct("refund", "Refund payment", _about_refund, _refund, (_NOTE,), _refundable, "Refund begun.", "r"),
-        RecordAct(
+        RecordAction("refund", "Refund payment", _about_refund, _refund, (_NOTE,), _refundable, "Refund begun.", "r"),
+        RecordAction(
             "record-refund",
             "Record a refund that was sent",
             sentences(
@@ -179,10 +179,10 @@ _KIND: Final = RecordKind(
             "Refund recorded.",
             "s",
         ),
-        RecordAct(
+        RecordAction(
             "apply", "Apply to donation", _about_apply, _apply, (_NOTE,), _applicable, "Applied to the donation.", "a"
         ),
-        RecordAct(
+        RecordAction(
             "write-off",
             "Write off",
             sentences(
@@ -232,7 +232,7 @@ class UnallocatedPaymentPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        acts = ActPages(self._context).routes(*_KIND.declare_acts(self._context))
+        acts = ActionPages(self._context).routes(*_KIND.declare_actions(self._context))
         record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
         return [*ListRouteBuilder(self._context).routes(self._list), *acts, record]
 

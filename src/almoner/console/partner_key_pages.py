@@ -12,7 +12,7 @@ from almoner.access.accounts.page_guard import Visitor
 from almoner.access.keys.domain import Kind
 from almoner.access.members.service import api_keys
 from almoner.access.partners.domain import PartnerAccount
-from almoner.console.acts import Act, ActPage, ActPages
+from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.partner_ids import PATH, key_of_path, partner_of_path, partner_path
@@ -28,7 +28,7 @@ class PartnerKeyPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, acts: ActPages) -> list[Route]:
+    def routes(self, acts: ActionPages) -> list[Route]:
         """Starlette routes. Pages that show a secret require a recent reauthentication."""
         context, roles = self._context, sorted(ADMINISTRATORS)
         return [
@@ -113,10 +113,10 @@ class PartnerKeyPages:
             secrets=[("Secret", secret)],
         )
 
-    def _revoke_act(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _revoke_act(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             account, key = await partner_of_path(tx, visitor), await key_of_path(tx, visitor)
-            return ActPage(
+            return ActionPage(
                 "Revoke key",
                 "Revoke key",
                 partner_path(tx, account),
@@ -133,4 +133,4 @@ class PartnerKeyPages:
             await api_keys.revoke(tx, self._context.audit_context(visitor), key)
             return partner_path(tx, account)
 
-        return Act(f"{PATH}/{{id}}/keys/{{key}}/revoke", ADMINISTRATORS, describe, perform, fresh=True)
+        return ConsoleAction(f"{PATH}/{{id}}/keys/{{key}}/revoke", ADMINISTRATORS, describe, perform, fresh=True)

@@ -14,7 +14,7 @@ from almoner.access.members.domain import MembershipState
 from almoner.access.members.service import api_keys
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
-from almoner.console.acts import ActPages
+from almoner.console.actions import ActionPages
 from almoner.console.context import ConsoleContext, Counter
 from almoner.console.desk_pages import DeskSection
 from almoner.console.links import ADMINISTRATORS
@@ -22,8 +22,8 @@ from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBui
 from almoner.console.logo_uploads import LOGO, upload_logo
 from almoner.console.partner_ids import PATH, partner_of_path, partner_path
 from almoner.console.partner_key_pages import KEY_KINDS, PartnerKeyPages
-from almoner.console.partner_member_acts import member_acts
-from almoner.console.partner_settings_acts import settings_acts
+from almoner.console.partner_member_actions import member_actions
+from almoner.console.partner_settings_actions import settings_actions
 from almoner.console.partner_view_pages import PartnerViewPages
 from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.kit.errors import NotFound
@@ -45,12 +45,12 @@ def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
 def routes(context: ConsoleContext) -> list[Route]:
     """Starlette routes."""
     pages = _PartnerPages(context)
-    acts = ActPages(context)
+    acts = ActionPages(context)
     roles = sorted(ADMINISTRATORS)
     return [
         *ListRouteBuilder(context).routes(pages.declared()),
         context.route(f"{PATH}/new", pages.create, *roles, fresh=True),
-        *acts.routes(*settings_acts(context), *member_acts(context)),
+        *acts.routes(*settings_actions(context), *member_actions(context)),
         context.route(f"{PATH}/{{id}}/logo", pages.logo, *roles, upload=LOGO),
         *PartnerKeyPages(context).routes(acts),
         *PartnerViewPages(context).routes(acts),

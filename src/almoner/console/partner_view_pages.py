@@ -13,7 +13,7 @@ from almoner.access.accounts.page_guard import Visitor, redirect_to
 from almoner.access.operators.domain import LONGEST_VIEW_REASON, VIEW_LIFETIME
 from almoner.access.operators.service import partner_views
 from almoner.access.partners.domain import PartnerAccount
-from almoner.console.acts import Act, ActField, ActPage, ActPages, email_preview
+from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction, email_preview
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.partner_ids import PATH, owners_in_words, partner_of_path, partner_path
@@ -27,7 +27,7 @@ class PartnerViewPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, acts: ActPages) -> list[Route]:
+    def routes(self, acts: ActionPages) -> list[Route]:
         """Starlette routes."""
         path = f"{PATH}/{{id}}/view"
         begin = self._context.route(path, self.begin, *sorted(ADMINISTRATORS), fresh=True)
@@ -61,11 +61,11 @@ class PartnerViewPages:
             refused="",
         )
 
-    def _end_act(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _end_act(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             account = await partner_of_path(tx, visitor)
             told = [f"You have stopped viewing the pages of {account.name}. The audit log records when you stopped."]
-            return ActPage("Stop viewing", "Stop viewing", partner_path(tx, account), account.name, told)
+            return ActionPage("Stop viewing", "Stop viewing", partner_path(tx, account), account.name, told)
 
         async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
             account = await partner_of_path(tx, visitor)
@@ -73,11 +73,11 @@ class PartnerViewPages:
             await partner_views.end(tx, by, visitor.person, Partner(account.id))
             return partner_path(tx, account)
 
-        return Act(f"{PATH}/{{id}}/view/end", ADMINISTRATORS, describe, perform)
+        return ConsoleAction(f"{PATH}/{{id}}/view/end", ADMINISTRATORS, describe, perform)
 
 
-def _page(account: PartnerAccount, path: str, owners: str) -> ActPage:
-    return ActPage(
+def _page(account: PartnerAccount, path: str, owners: str) -> ActionPage:
+    return ActionPage(
         f"View as {account.name}",
         "View the pages",
         path,
@@ -87,6 +87,6 @@ def _page(account: PartnerAccount, path: str, owners: str) -> ActPage:
             "You cannot see secrets or donors' personal data, and you cannot change anything.",
             f"{owners} will get this email at once, with your name and the reason. The audit log records it.",
         ],
-        fields=[ActField("reason", "Reason (shown to the partner)", "area", maxlength=LONGEST_VIEW_REASON)],
+        fields=[ActionField("reason", "Reason (shown to the partner)", "area", maxlength=LONGEST_VIEW_REASON)],
         mails=[email_preview("partner_viewed", account.name)],
     )

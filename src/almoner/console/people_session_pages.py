@@ -11,7 +11,7 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import SignIn
-from almoner.console.acts import Act, ActPage, ActPages
+from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext, Counter
 from almoner.console.desk_pages import DeskSection
 from almoner.console.links import ADMINISTRATORS
@@ -33,7 +33,7 @@ def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
 def routes(context: ConsoleContext) -> list[Route]:
     """Starlette routes."""
     pages = _SessionPages(context)
-    return [*ListRouteBuilder(context).routes(pages.declared()), *ActPages(context).routes(pages.end_act())]
+    return [*ListRouteBuilder(context).routes(pages.declared()), *ActionPages(context).routes(pages.end_act())]
 
 
 class _SessionPages:
@@ -69,13 +69,13 @@ class _SessionPages:
         ]
         return ListPage(rows, None, len(rows))
 
-    def end_act(self) -> Act:
+    def end_act(self) -> ConsoleAction:
         """Sign an operator out of one browser."""
 
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             session = await self._session(tx, visitor)
             person = await people.get(tx, OPERATORS, session.person_id)
-            return ActPage(
+            return ActionPage(
                 "Sign out",
                 "Sign out",
                 PATH,
@@ -94,7 +94,7 @@ class _SessionPages:
             await sign_ins.end_sign_in(tx, person, session.id, "revoked", self._context.audit_context(visitor))
             return PATH
 
-        return Act(f"{PATH}/{{id}}/end", ADMINISTRATORS, describe, perform, fresh=True)
+        return ConsoleAction(f"{PATH}/{{id}}/end", ADMINISTRATORS, describe, perform, fresh=True)
 
     async def _session(self, tx: Tx, visitor: Visitor) -> SignIn:
         session_id = self._context.parse_id(_ID, visitor.path.split("/")[-2])

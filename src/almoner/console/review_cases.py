@@ -12,7 +12,7 @@ from almoner.access.operators import service as operators
 from almoner.access.partners import service as partners
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, Person
-from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext, PageKey
 from almoner.console.differences import mark_differences
 from almoner.console.links import REVIEWERS
@@ -71,7 +71,7 @@ class CasePages:
         """Starlette routes."""
         return [
             self._context.route(f"{REVIEWS}/next", self.take_next, *sorted(REVIEWERS)),
-            *ActPages(self._context).routes(self._hand_over(), self._note(), self._conflict()),
+            *ActionPages(self._context).routes(self._hand_over(), self._note(), self._conflict()),
             self._context.route(f"{REVIEWS}/{{id}}", self.show, *sorted(REVIEWERS)),
         ]
 
@@ -184,14 +184,14 @@ class CasePages:
         return redirect_to(f"{own}?done={done}" if done else f"{visitor.place.home}{REVIEWS}")
 
     async def describe(
-        self, tx: Tx, visitor: Visitor, title: str, button: str, sentences: Sequence[str], fields: Sequence[ActField]
-    ) -> ActPage:
+        self, tx: Tx, visitor: Visitor, title: str, button: str, sentences: Sequence[str], fields: Sequence[ActionField]
+    ) -> ActionPage:
         """Show the page of an action on the case. Raises NotFound."""
         handler, kind, subject_id, name = self.case_of(visitor)
         if await handler.lock_subject(tx, subject_id) is None:
             raise NotFound
         back = f"{KIND_WORDS[kind]}: {name}"
-        return ActPage(title, button, f"{REVIEWS}/{name}", back, sentences, fields)
+        return ActionPage(title, button, f"{REVIEWS}/{name}", back, sentences, fields)
 
     async def record(self, tx: Tx, visitor: Visitor, subject: ReviewSubject, action: str, **details: str | None) -> str:
         """Record an action in the audit log. Returns the path of the case."""
@@ -199,15 +199,15 @@ class CasePages:
         await self._context.record_audit_entry(tx, visitor, subject.partner_id, action, name, **details)
         return f"{REVIEWS}/{name}"
 
-    def _hand_over(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _hand_over(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             others = [one for one in await self._reviewers(tx) if one.id != visitor.person.id]
             sentences = [
                 "The case is reserved for this reviewer until they open it, for up to one day.",
                 "Until then, nobody else can decide it, including you.",
             ]
             choices = [(tx.ids.text(operators.ID, one.id), one.shown_name) for one in others]
-            to = ActField("to", "Reviewer", "choice", choices=choices)
+            to = ActionField("to", "Reviewer", "choice", choices=choices)
             return await self.describe(tx, visitor, "Hand this case over", "Hand over", sentences, [to])
 
         async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
@@ -217,17 +217,17 @@ class CasePages:
             subject = await reviews.hand_over(tx, handler, subject_id, by, other)
             return await self.record(tx, visitor, subject, "review.handed_over", to=values["to"])
 
-        return Act(f"{REVIEWS}/{{id}}/hand-over", REVIEWERS, describe, perform, (ReviewRefused,))
+        return ConsoleAction(f"{REVIEWS}/{{id}}/hand-over", REVIEWERS, describe, perform, (ReviewRefused,))
 
     async def _reviewers(self, tx: Tx) -> list[Person]:
         return [one for one in await people.list_with_roles(tx, OPERATORS, "reviewer") if one.active]
 
-    def _note(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _note(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             sentences = [
                 "Other reviewers can see the note. Partners and applicants cannot. You cannot delete the note."
             ]
-            text = ActField("text", "Note", "area", maxlength=MAX_NOTE_LENGTH)
+            text = ActionField("text", "Note", "area", maxlength=MAX_NOTE_LENGTH)
             return await self.describe(tx, visitor, "Add note", "Add note", sentences, [text])
 
         async def perform(tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:
@@ -236,10 +236,10 @@ class CasePages:
             subject = await reviews.add_note(tx, handler, subject_id, by, values["text"])
             return f"{await self.record(tx, visitor, subject, 'review.noted')}?done=noted"
 
-        return Act(f"{REVIEWS}/{{id}}/note", REVIEWERS, describe, perform, (ReviewRefused,))
+        return ConsoleAction(f"{REVIEWS}/{{id}}/note", REVIEWERS, describe, perform, (ReviewRefused,))
 
-    def _conflict(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _conflict(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             sentences = [
                 (
                     "Declare a conflict of interest if you know the nonprofit, the applicant or the partner too well "
@@ -247,7 +247,7 @@ class CasePages:
                 ),
                 "You can still read the case, but you can no longer decide it, and your claim to it ends for good.",
             ]
-            reason = ActField("reason", "Your connection to the case", "area", maxlength=MAX_NOTE_LENGTH)
+            reason = ActionField("reason", "Your connection to the case", "area", maxlength=MAX_NOTE_LENGTH)
             title = "Declare a conflict of interest"
             return await self.describe(tx, visitor, title, "Declare conflict of interest", sentences, [reason])
 
@@ -257,4 +257,4 @@ class CasePages:
             subject = await reviews.declare_conflict(tx, handler, subject_id, by, values["reason"])
             return f"{await self.record(tx, visitor, subject, 'review.conflict_declared')}?done=conflict"
 
-        return Act(f"{REVIEWS}/{{id}}/conflict", REVIEWERS, describe, perform, (ReviewRefused,))
+        return ConsoleAction(f"{REVIEWS}/{{id}}/conflict", REVIEWERS, describe, perform, (ReviewRefused,))

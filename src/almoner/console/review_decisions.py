@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
 from almoner.access.partners import service as partners
-from almoner.console.acts import Act, ActField, ActPage, ActPages, is_preview
+from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction, is_preview
 from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
 from almoner.console.review_cases import CasePages
@@ -44,16 +44,16 @@ class DecisionPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes. Deciding a case requires a recent reauthentication."""
-        return ActPages(self._context).routes(self._decide("accepted"), self._decide("rejected"), self._reopen())
+        return ActionPages(self._context).routes(self._decide("accepted"), self._decide("rejected"), self._reopen())
 
-    def _decide(self, verdict: Verdict) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _decide(self, verdict: Verdict) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             handler, kind, subject_id, name = self._cases.case_of(visitor)
             view = await reviews.view_review(tx, handler, subject_id)
             title, effect = ACTS[kind, verdict]
             partner = (await partners.get(tx, Partner(view.subject.partner_id))).name
             sentences = [view.shown.title, effect, f"{partner} receives an event, and API responses show the decision."]
-            page = ActPage(title, title, f"{REVIEWS}/{name}", f"Case {name}", sentences, _fields(handler, verdict))
+            page = ActionPage(title, title, f"{REVIEWS}/{name}", f"Case {name}", sentences, _fields(handler, verdict))
             page = replace(page, facts=_facts(view), closed=closed_reason(view, self._context.operator_id(visitor)))
             if page.closed or kind not in _WITH_APPLICANT:
                 return page
@@ -70,11 +70,11 @@ class DecisionPages:
             return f"{path}?done={verdict}"
 
         path = f"{REVIEWS}/{{id}}/{_PATHS[verdict]}"
-        return Act(path, REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
+        return ConsoleAction(path, REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
 
     async def _with_emails(
-        self, tx: Tx, visitor: Visitor, page: ActPage, handler: ReviewHandler, view: ReviewView, verdict: Verdict
-    ) -> ActPage:
+        self, tx: Tx, visitor: Visitor, page: ActionPage, handler: ReviewHandler, view: ReviewView, verdict: Verdict
+    ) -> ActionPage:
         """Render the page with a preview of the applicant's email. For a rejection, a reason must be selected first."""
         reason = visitor.form_value("reason") or None
         if verdict == "rejected":
@@ -95,10 +95,10 @@ class DecisionPages:
             return replace(page, sentences=[*page.sentences, "No email is sent about this decision now."])
         return replace(page, mails=[(EMAIL_TITLE, email_text(one)) for one in mails])
 
-    def _reopen(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _reopen(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             sentences = ["The decision and its effects are reversed, and the case is open again."]
-            fields = [ActField("note", "Evidence", "area", maxlength=MAX_NOTE_LENGTH)]
+            fields = [ActionField("note", "Evidence", "area", maxlength=MAX_NOTE_LENGTH)]
             return await self._cases.describe(
                 tx, visitor, "Reverse the decision", "Reverse decision", sentences, fields
             )
@@ -109,7 +109,7 @@ class DecisionPages:
             subject = await reviews.reopen_decision(tx, handler, subject_id, by, values["note"])
             return f"{await self._cases.record(tx, visitor, subject, 'review.reopened')}?done=reopened"
 
-        return Act(f"{REVIEWS}/{{id}}/reopen", REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
+        return ConsoleAction(f"{REVIEWS}/{{id}}/reopen", REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
 
 
 def closed_reason(view: ReviewView, by: str) -> str:
@@ -135,12 +135,12 @@ def email_text(mail: Mail) -> Markup:
     return body.format(mail.language, mail.subject, lines)
 
 
-def _fields(handler: ReviewHandler, verdict: Verdict) -> Sequence[ActField]:
-    note = ActField("note", "Evidence (only other reviewers see it)", "area", maxlength=MAX_NOTE_LENGTH)
+def _fields(handler: ReviewHandler, verdict: Verdict) -> Sequence[ActionField]:
+    note = ActionField("note", "Evidence (only other reviewers see it)", "area", maxlength=MAX_NOTE_LENGTH)
     if verdict == "accepted":
         return [note]
     choices = [(one, reason_words(one)) for one in handler.reason_codes]
-    return [ActField("reason", "Reason", "choice", choices=choices), note]
+    return [ActionField("reason", "Reason", "choice", choices=choices), note]
 
 
 def _facts(view: ReviewView) -> list[Fact]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
-from almoner.console.acts import Act, ActField, ActPage, ActPages, is_preview
+from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction, is_preview
 from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
 from almoner.console.review_cases import CasePages
@@ -28,11 +28,11 @@ class EvidencePages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        return ActPages(self._context).routes(
-            Act(f"{REVIEWS}/{{id}}/request", REVIEWERS, self._describe, self._perform, (ReviewRefused,))
+        return ActionPages(self._context).routes(
+            ConsoleAction(f"{REVIEWS}/{{id}}/request", REVIEWERS, self._describe, self._perform, (ReviewRefused,))
         )
 
-    async def _describe(self, tx: Tx, visitor: Visitor) -> ActPage:
+    async def _describe(self, tx: Tx, visitor: Visitor) -> ActionPage:
         handler, kind, subject_id, name = self._cases.case_of(visitor)
         offered = await evidence_requests.list_requestable(tx, kind, subject_id)
         view = await reviews.view_review(tx, handler, subject_id)
@@ -42,13 +42,13 @@ class EvidencePages:
             "The applicant gets an email with a link to upload it. The partner sees what is missing in API responses.",
             "The case stays open. You can decide it at any time.",
         ]
-        page = ActPage(
+        page = ActionPage(
             "Ask the applicant",
             "Send email",
             f"{REVIEWS}/{name}",
             f"Case {name}",
             sentences,
-            [ActField("evidence", "What do you need?", "choice", choices=choices)],
+            [ActionField("evidence", "What do you need?", "choice", choices=choices)],
             preview="Show the email",
             closed=closed_reason(view, self._context.operator_id(visitor)),
         )

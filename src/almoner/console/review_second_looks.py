@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
 from almoner.access.operators import service as operators
-from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.differences import mark_differences
 from almoner.console.links import ADMINISTRATORS, REVIEWERS
@@ -57,7 +57,7 @@ class SecondLookPages:
         """Starlette routes. They come before the routes of cases, which would match these paths too."""
         return [
             *ListRouteBuilder(self._context).routes(self._list()),
-            *ActPages(self._context).routes(self._answer()),
+            *ActionPages(self._context).routes(self._answer()),
             self._context.route(f"{SECOND_LOOKS}/{{id}}", self.show, *sorted(REVIEWERS), methods=["GET"]),
             self._context.route(_FIGURES, self.figures, *sorted(ADMINISTRATORS), methods=["GET"]),
         ]
@@ -118,14 +118,14 @@ class SecondLookPages:
             compared=[mark_differences(one) for one in shown.compared],
         )
 
-    def _answer(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _answer(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             look = await self._find_second_look(tx, visitor)
             handler = self._context.services.review_handlers[look.subject.kind]
             verdicts: tuple[Verdict, Verdict] = ("accepted", "rejected")
             choices = [(verdict, ACTS[look.subject.kind, verdict][0]) for verdict in verdicts]
             reasons = [(one, reason_words(one)) for one in handler.reason_codes]
-            return ActPage(
+            return ActionPage(
                 "Your second look",
                 "Submit answer",
                 f"{SECOND_LOOKS}/{look.review_id}",
@@ -137,9 +137,9 @@ class SecondLookPages:
                     )
                 ],
                 [
-                    ActField("verdict", "How would you decide?", "choice", choices=choices),
-                    ActField("reason", "Reason (if you would reject)", "choice", required=False, choices=reasons),
-                    ActField("note", "Evidence", "area", maxlength=MAX_NOTE_LENGTH),
+                    ActionField("verdict", "How would you decide?", "choice", choices=choices),
+                    ActionField("reason", "Reason (if you would reject)", "choice", required=False, choices=reasons),
+                    ActionField("note", "Evidence", "area", maxlength=MAX_NOTE_LENGTH),
                 ],
             )
 
@@ -157,7 +157,9 @@ class SecondLookPages:
             await self._context.record_audit_entry(tx, visitor, look.subject.partner_id, "review.second_look", name)
             return SECOND_LOOKS
 
-        return Act(f"{SECOND_LOOKS}/{{id}}/answer", REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
+        return ConsoleAction(
+            f"{SECOND_LOOKS}/{{id}}/answer", REVIEWERS, describe, perform, (ReviewRefused,), fresh=True
+        )
 
     async def figures(self, visitor: Visitor) -> Response:
         """Show waiting times of cases, decisions per hour and reviewer, and agreement of second looks."""

@@ -11,13 +11,13 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import Visitor
 from almoner.access.operators import service as operators
 from almoner.access.partners import service as partners
-from almoner.console.acts import ActField, ActPages
+from almoner.console.actions import ActionField, ActionPages
 from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
 from almoner.console.lists import ListRow
 from almoner.console.money_records import (
     Officer,
-    RecordAct,
+    RecordAction,
     RecordKind,
     RecordPage,
     RecordTable,
@@ -49,7 +49,7 @@ VERIFICATIONS: Final = f"{REVIEWS}/verifications"
 FLAGS: Final = f"{REVIEWS}/flags"
 _WORDS: Final = "Verification"
 _FLAG_WORDS: Final = "Flag"
-_EVIDENCE: Final = ActField("note", "Evidence (only other reviewers see it)", "area", maxlength=MAX_NOTE_LENGTH)
+_EVIDENCE: Final = ActionField("note", "Evidence (only other reviewers see it)", "area", maxlength=MAX_NOTE_LENGTH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,10 @@ class VerificationPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes. They come before the routes of cases, which would match these paths too."""
-        acts = [*_VERIFICATIONS.declare_acts(self._context), *_FLAGS.declare_acts(self._context)]
+        acts = [*_VERIFICATIONS.declare_actions(self._context), *_FLAGS.declare_actions(self._context)]
         roles = sorted(REVIEWERS)
         return [
-            *ActPages(self._context).routes(*acts),
+            *ActionPages(self._context).routes(*acts),
             self._context.route(f"{VERIFICATIONS}/{{id}}", self.show, *roles, methods=["GET"]),
             self._context.route(f"{FLAGS}/{{id}}", self.show_flag, *roles, methods=["GET"]),
         ]
@@ -263,7 +263,7 @@ _VERIFICATIONS: Final[RecordKind[MonetaryDonationVerification]] = RecordKind(
     record_id=lambda one: one.id,
     facts=_facts,
     acts=(
-        RecordAct(
+        RecordAction(
             "approve",
             "Approve verification",
             sentences(
@@ -276,20 +276,20 @@ _VERIFICATIONS: Final[RecordKind[MonetaryDonationVerification]] = RecordKind(
             "The verification is approved.",
             "a",
         ),
-        RecordAct(
+        RecordAction(
             "reject",
             "Reject verification",
             sentences("No disbursements are sent. The partner is notified, with the reason that you choose."),
             _reject,
             (
-                ActField("reason", "Reason", "choice", choices=[(one, readable(one)) for one in REJECTION_REASONS]),
+                ActionField("reason", "Reason", "choice", choices=[(one, readable(one)) for one in REJECTION_REASONS]),
                 _EVIDENCE,
             ),
             lambda one: "" if one.is_pending_or_approved else "This verification has ended.",
             "The verification is rejected.",
             "x",
         ),
-        RecordAct(
+        RecordAction(
             "reopen",
             "Reopen verification",
             sentences("All checks run again. The verification expires after 30 days."),
@@ -312,7 +312,7 @@ _FLAGS: Final[RecordKind[_Flagged]] = RecordKind(
     record_id=lambda one: one.flag.id,
     facts=_flag_facts,
     acts=(
-        RecordAct(
+        RecordAction(
             "clear",
             "Clear flag",
             sentences(

@@ -10,7 +10,7 @@ from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.access.partners.service import PauseRefused
 from almoner.access.security_emails.domain import Kind
-from almoner.console.acts import Act, ActField, ActPage, email_preview
+from almoner.console.actions import ActionField, ActionPage, ConsoleAction, email_preview
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.partner_ids import PATH, owners_in_words, partner_of_path, partner_path
@@ -22,7 +22,7 @@ _YES_NO: Final = (("yes", "Yes"), ("no", "No"))
 _PERIODS: Final = (("day", "Every day"), ("week", "Every week"), ("month", "Every month"))
 
 
-def settings_acts(context: ConsoleContext) -> list[Act]:
+def settings_actions(context: ConsoleContext) -> list[ConsoleAction]:
     """All of them."""
     made = _Acts(context)
     settings = [made.donations(), made.links(), made.brand(), made.clear_brand(), made.scim(), made.receipt_issuer()]
@@ -54,68 +54,70 @@ class _Acts:
         title: str,
         button: str,
         sentences: Sequence[str],
-        fields: Callable[[Tx, PartnerAccount], Awaitable[Sequence[ActField]]],
+        fields: Callable[[Tx, PartnerAccount], Awaitable[Sequence[ActionField]]],
         change: Callable[[Tx, Visitor, PartnerAccount, Mapping[str, str]], Awaitable[object]],
         *,
         mail: Kind | None = None,
         refusals: tuple[type[Exception], ...] = (),
-    ) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    ) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             account = await partner_of_path(tx, visitor)
             asked = await fields(tx, account)
             path, told, mails = partner_path(tx, account), sentences, []
             if mail is not None:
                 told = [*sentences, f"{await owners_in_words(tx, account)} will get this email at once."]
                 mails = [email_preview(mail, account.name)]
-            return ActPage(title, button, path, account.name, told, asked, mails=mails)
+            return ActionPage(title, button, path, account.name, told, asked, mails=mails)
 
         async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
             account = await partner_of_path(tx, visitor)
             await change(tx, visitor, account, entered_values)
             return partner_path(tx, account)
 
-        return Act(f"{PATH}/{{id}}/{path}", ADMINISTRATORS, describe, perform, refusals, fresh=mail is not None)
+        return ConsoleAction(
+            f"{PATH}/{{id}}/{path}", ADMINISTRATORS, describe, perform, refusals, fresh=mail is not None
+        )
 
-    def donations(self) -> Act:
+    def donations(self) -> ConsoleAction:
         """The action to change donation settings: currencies, donor details and donation requests."""
 
-        async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActField]:
+        async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActionField]:
             return [
-                ActField(
+                ActionField(
                     "currencies",
                     "Settlement currencies",
                     hint="Currency codes, for example GBP, EUR.",
                     value=", ".join(account.settlement_currencies),
                     maxlength=500,
                 ),
-                ActField(
+                ActionField(
                     "donors",
                     "Include donor details in API responses and events",
                     "choice",
                     choices=_YES_NO,
                     value=_yes(account.shares_donor_details),
                 ),
-                ActField(
+                ActionField(
                     "gift_aid",
                     "Require a Gift Aid declaration for direct GBP donations to UK charities",
                     "choice",
                     choices=_YES_NO,
                     value=_yes(account.requires_gift_aid),
                 ),
-                ActField(
+                ActionField(
                     "interval",
                     "Donation requests are sent",
                     "choice",
                     choices=_PERIODS,
                     value=account.request_interval,
                 ),
-                ActField(
+                ActionField(
                     "least",
                     "Smallest donation request, as a multiple of the minimum donation",
                     value=str(account.request_minimum_multiple),
                     maxlength=7,
                 ),
-                ActField("due", "Days to pay a request", value=str(account.request_due_days), maxlength=3),
+                ActionField("due", "Days to pay a request", value=str(account.request_due_days), maxlength=3),
             ]
 
         async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> None:
@@ -138,10 +140,10 @@ class _Acts:
         sentences = ["The new settings apply immediately. No email is sent."]
         return self._act("settings", "Donation settings", "Save settings", sentences, fields, change)
 
-    def links(self) -> Act:
+    def links(self) -> ConsoleAction:
         """The action to change the links on hosted pages."""
 
-        async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActField]:
+        async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActionField]:
             shown = account.public_links
             given = (
                 ("website", "Website", shown.website),
@@ -149,7 +151,7 @@ class _Acts:
                 ("terms", "Terms", shown.terms),
                 ("contact", "Email address for questions", shown.contact),
             )
-            return [ActField(name, label, required=False, value=value or "") for name, label, value in given]
+            return [ActionField(name, label, required=False, value=value or "") for name, label, value in given]
 
         async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> None:
             shown = account.public_links
@@ -163,12 +165,12 @@ class _Acts:
         sentences = ["Donors and applicants see these links immediately, on hosted pages and in emails."]
         return self._act("links", "Links on hosted pages", "Save links", sentences, fields, change)
 
-    def brand(self) -> Act:
+    def brand(self) -> ConsoleAction:
         """The action to set the colour of hosted pages. Partners upload their logo themselves."""
 
-        async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActField]:
+        async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActionField]:
             value = account.brand_colour or "#"
-            return [ActField("colour", "Brand colour", hint="For example, #0d5c4a.", value=value, maxlength=7)]
+            return [ActionField("colour", "Brand colour", hint="For example, #0d5c4a.", value=value, maxlength=7)]
 
         async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> None:
             with _refused("colour"):
@@ -180,10 +182,10 @@ class _Acts:
         ]
         return self._act("brand", "Brand colour", "Save colour", sentences, fields, change)
 
-    def clear_brand(self) -> Act:
+    def clear_brand(self) -> ConsoleAction:
         """The action to remove the colour and the logo."""
 
-        async def fields(_tx: Tx, _account: PartnerAccount) -> Sequence[ActField]:
+        async def fields(_tx: Tx, _account: PartnerAccount) -> Sequence[ActionField]:
             return ()
 
         async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, _typed: Mapping[str, str]) -> None:
@@ -193,11 +195,11 @@ class _Acts:
         sentences = ["The colour and the logo are removed from hosted pages and emails."]
         return self._act("brand/clear", "Remove branding", "Remove colour and logo", sentences, fields, change)
 
-    def scim(self) -> Act:
+    def scim(self) -> ConsoleAction:
         """Whether SCIM keys work."""
 
-        async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActField]:
-            return [ActField("allowed", "SCIM", "choice", choices=_YES_NO, value=_yes(account.scim_enabled))]
+        async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActionField]:
+            return [ActionField("allowed", "SCIM", "choice", choices=_YES_NO, value=_yes(account.scim_enabled))]
 
         async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> None:
             allowed = entered_values["allowed"] == "yes"
@@ -207,21 +209,21 @@ class _Acts:
         sentences = ["While SCIM is off, the partner's directory keys are refused. Members do not change."]
         return self._act("scim", "SCIM", "Save", sentences, fields, change)
 
-    def receipt_issuer(self) -> Act:
+    def receipt_issuer(self) -> ConsoleAction:
         """Who issues receipts."""
 
-        async def fields(tx: Tx, account: PartnerAccount) -> Sequence[ActField]:
+        async def fields(tx: Tx, account: PartnerAccount) -> Sequence[ActionField]:
             with _refused("name"):
                 issuer = await receipts.update_issuer(tx, Partner(account.id), None, None)
             return [
-                ActField(
+                ActionField(
                     "name",
                     "Name of the issuer",
                     hint="Leave empty to use the partner's name.",
                     required=False,
                     value=issuer.name or "",
                 ),
-                ActField("prefix", "Prefix of receipt numbers", required=False, value=issuer.prefix or ""),
+                ActionField("prefix", "Prefix of receipt numbers", required=False, value=issuer.prefix or ""),
             ]
 
         async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> None:
@@ -234,12 +236,14 @@ class _Acts:
         sentences = ["Issued receipts do not change. New receipts continue the numbering."]
         return self._act("receipt-issuer", "Receipt issuer", "Save receipt issuer", sentences, fields, change)
 
-    def pause(self) -> Act:
+    def pause(self) -> ConsoleAction:
         """The action to stop new donations through a partner."""
 
-        async def fields(_tx: Tx, _account: PartnerAccount) -> Sequence[ActField]:
+        async def fields(_tx: Tx, _account: PartnerAccount) -> Sequence[ActionField]:
             longest = partners.LONGEST_PAUSE_REASON
-            return [ActField("reason", "Reason (shown to the partner, also in the email)", "area", maxlength=longest)]
+            return [
+                ActionField("reason", "Reason (shown to the partner, also in the email)", "area", maxlength=longest)
+            ]
 
         async def change(
             tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]
@@ -263,10 +267,10 @@ class _Acts:
             refusals=(PauseRefused,),
         )
 
-    def resume(self) -> Act:
+    def resume(self) -> ConsoleAction:
         """The action to allow new donations through a partner again."""
 
-        async def fields(_tx: Tx, _account: PartnerAccount) -> Sequence[ActField]:
+        async def fields(_tx: Tx, _account: PartnerAccount) -> Sequence[ActionField]:
             return ()
 
         async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, _typed: Mapping[str, str]) -> object:

@@ -7,7 +7,7 @@ from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import service as members
 from almoner.access.members.domain import MembershipState
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole
-from almoner.console.acts import Act, ActField, ActPage
+from almoner.console.actions import ActionField, ActionPage, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.partner_ids import PATH, member_of_path, partner_of_path, partner_path
@@ -16,7 +16,7 @@ from almoner.platform.database.transactions import Partner, Tx
 Change = Callable[[Tx, Partner, AuditContext, MembershipState, Mapping[str, str]], Awaitable[object]]
 
 
-def member_acts(context: ConsoleContext) -> list[Act]:
+def member_actions(context: ConsoleContext) -> list[ConsoleAction]:
     """All of them."""
     return [
         _invite(context),
@@ -68,9 +68,9 @@ def member_acts(context: ConsoleContext) -> list[Act]:
     ]
 
 
-def _role_fields(held: frozenset[str] = frozenset()) -> list[ActField]:
+def _role_fields(held: frozenset[str] = frozenset()) -> list[ActionField]:
     return [
-        ActField(
+        ActionField(
             role, role.replace("_", " ").capitalize(), "check", required=False, value="yes" if role in held else ""
         )
         for role in MEMBER_ROLES
@@ -81,10 +81,10 @@ def _roles(entered_values: Mapping[str, str]) -> list[MemberRole]:
     return [role for role in MEMBER_ROLES if entered_values[role] == "yes"]
 
 
-def _invite(context: ConsoleContext) -> Act:
-    async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+def _invite(context: ConsoleContext) -> ConsoleAction:
+    async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
         account = await partner_of_path(tx, visitor)
-        return ActPage(
+        return ActionPage(
             "Invite a member",
             "Send invitation",
             partner_path(tx, account),
@@ -94,8 +94,8 @@ def _invite(context: ConsoleContext) -> Act:
                 "A member without a role can see only their own account.",
             ],
             fields=[
-                ActField("email", "Email address", maxlength=255),
-                ActField("name", "Full name", required=False, maxlength=255),
+                ActionField("email", "Email address", maxlength=255),
+                ActionField("name", "Full name", required=False, maxlength=255),
                 *_role_fields(),
             ],
         )
@@ -107,7 +107,7 @@ def _invite(context: ConsoleContext) -> Act:
         await members.invite_member(tx, scope, by, entered_values["email"], name=name, roles=_roles(entered_values))
         return partner_path(tx, account)
 
-    return Act(f"{PATH}/{{id}}/members/invite", ADMINISTRATORS, describe, perform, fresh=True)
+    return ConsoleAction(f"{PATH}/{{id}}/members/invite", ADMINISTRATORS, describe, perform, fresh=True)
 
 
 def _of_member(
@@ -119,16 +119,16 @@ def _of_member(
     change: Change,
     *,
     with_roles: bool = False,
-) -> Act:
-    async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+) -> ConsoleAction:
+    async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
         account, one = await partner_of_path(tx, visitor), await member_of_path(tx, visitor)
         who = f"{one.person.shown_name}, who signs in to {account.name} as {one.person.user_name}."
         fields = _role_fields(one.granted) if with_roles else []
-        return ActPage(title, button, partner_path(tx, account), account.name, [who, *sentences], fields=fields)
+        return ActionPage(title, button, partner_path(tx, account), account.name, [who, *sentences], fields=fields)
 
     async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
         account, one = await partner_of_path(tx, visitor), await member_of_path(tx, visitor)
         await change(tx, Partner(account.id), context.audit_context(visitor), one, entered_values)
         return partner_path(tx, account)
 
-    return Act(f"{PATH}/{{id}}/members/{{member}}/{path}", ADMINISTRATORS, describe, perform, fresh=True)
+    return ConsoleAction(f"{PATH}/{{id}}/members/{{member}}/{path}", ADMINISTRATORS, describe, perform, fresh=True)

@@ -22,7 +22,7 @@ _REFUSED: Final = 409
 
 
 @dataclass(frozen=True, slots=True)
-class ActField:
+class ActionField:
     """A field of an action's form. ``choices``: values and labels, for ``choice``. ``value``: the initial value."""
 
     name: str
@@ -36,7 +36,7 @@ class ActField:
 
 
 @dataclass(frozen=True, slots=True)
-class ActPage:
+class ActionPage:
     """The page of an action before it is performed.
 
     ``back``: the path below ``/operator`` to return to. ``sentences``: what will happen, and who is affected.
@@ -49,7 +49,7 @@ class ActPage:
     back: str
     back_words: str
     sentences: Sequence[str]
-    fields: Sequence[ActField] = ()
+    fields: Sequence[ActionField] = ()
     facts: Sequence[Fact] = ()
     mails: Sequence[tuple[str, Markup]] = ()
     preview: str = ""
@@ -57,7 +57,7 @@ class ActPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class ConsoleAction:
     """One action of the console.
 
     ``path``: contains ``{id}`` if the action is for a record. ``describe`` raises NotFound. ``perform`` runs in the
@@ -68,23 +68,23 @@ class Act:
 
     path: str
     roles: frozenset[Role]
-    describe: Callable[[Tx, Visitor], Awaitable[ActPage]]
+    describe: Callable[[Tx, Visitor], Awaitable[ActionPage]]
     perform: Callable[[Tx, Visitor, Mapping[str, str]], Awaitable[str]]
     refusals: tuple[type[Exception], ...] = field(default=())
     fresh: bool = False
 
 
-class ActPages:
-    """The pages of acts."""
+class ActionPages:
+    """Builds the routes of console actions."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, *acts: Act) -> list[Route]:
+    def routes(self, *acts: ConsoleAction) -> list[Route]:
         """Starlette routes."""
         return [self._context.route(one.path, self._answer(one), *sorted(one.roles), fresh=one.fresh) for one in acts]
 
-    def _answer(self, act: Act) -> VisitorHandler:
+    def _answer(self, act: ConsoleAction) -> VisitorHandler:
         async def answer(visitor: Visitor) -> Response:
             problems: dict[str, str] = {}
             refused = ""
@@ -114,7 +114,7 @@ class ActPages:
 
 
 def email_preview(kind: Kind, place: str) -> tuple[str, Markup]:
-    """The email that a partner's owners will get, for ``ActPage.mails``. ``place``: the partner's name."""
+    """The email that a partner's owners will get, for ``ActionPage.mails``. ``place``: the partner's name."""
     mail = compose_email(kind, {"place": place}, {})
     return "The email", Markup("<p><strong>{}</strong></p><p>{}</p><p>{}</p>").format(
         mail.subject, mail.text, mail.after
@@ -126,7 +126,7 @@ def is_preview(visitor: Visitor) -> bool:
     return bool(visitor.form_value("preview"))
 
 
-def _values(visitor: Visitor, fields: Sequence[ActField]) -> dict[str, str]:
+def _values(visitor: Visitor, fields: Sequence[ActionField]) -> dict[str, str]:
     """Read the form's values. Raises IncorrectParams with every field that is missing, too long or invalid."""
     found, reasons = {}, []
     for one in fields:

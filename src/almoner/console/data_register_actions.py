@@ -5,7 +5,7 @@ from uuid import UUID
 
 from almoner.access.accounts.domain import OPERATORS_HOME
 from almoner.access.accounts.page_guard import Visitor
-from almoner.console.acts import Act, ActField, ActPage
+from almoner.console.actions import ActionField, ActionPage, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.data_register_pages import LOADS, REGISTERS
 from almoner.console.links import ADMINISTRATORS
@@ -18,23 +18,23 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Fact
 
 _ID = "registerload"
-_NOTE = ActField("note", "Why", "area", hint="Describe what you compared and whom you spoke to.")
+_NOTE = ActionField("note", "Why", "area", hint="Describe what you compared and whom you spoke to.")
 
 
-class RegisterActs:
+class RegisterActions:
     """The acts."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def acts(self) -> list[Act]:
+    def acts(self) -> list[ConsoleAction]:
         """All of them."""
         return [self._refresh(), self._release(), self._refuse()]
 
-    def _refresh(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _refresh(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             source = await _source(tx, visitor)
-            return ActPage(
+            return ActionPage(
                 f"Refresh {source.source} now",
                 "Refresh now",
                 REGISTERS,
@@ -55,10 +55,12 @@ class RegisterActs:
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "register.refresh_started", source.source)
             return f"{REGISTERS}?done=started"
 
-        return Act(f"{REGISTERS}/{{source}}/refresh", ADMINISTRATORS, describe, perform, refusals=(ImportRefused,))
+        return ConsoleAction(
+            f"{REGISTERS}/{{source}}/refresh", ADMINISTRATORS, describe, perform, refusals=(ImportRefused,)
+        )
 
-    def _release(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _release(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             load = await self._load(tx, visitor)
             closed = await registers.undecidable_reason(tx, load)
             if not closed and not load.rows:
@@ -68,7 +70,7 @@ class RegisterActs:
                     "These files were not downloaded automatically. Upload them again and select the option "
                     "to import them even if they look damaged."
                 )
-            return ActPage(
+            return ActionPage(
                 "Release the import",
                 "Release the import",
                 self._path(load),
@@ -97,12 +99,12 @@ class RegisterActs:
             return self._path(load)
 
         path = f"{LOADS}/{{id}}/release"
-        return Act(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
+        return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
 
-    def _refuse(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _refuse(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             load = await self._load(tx, visitor)
-            return ActPage(
+            return ActionPage(
                 "Refuse the import",
                 "Refuse the import",
                 self._path(load),
@@ -125,7 +127,7 @@ class RegisterActs:
             return self._path(load)
 
         path = f"{LOADS}/{{id}}/refuse"
-        return Act(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
+        return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
 
     async def _record(self, tx: Tx, visitor: Visitor, load: RegisterImport, action: str, note: str) -> None:
         data_of = f"{load.data_as_of:%Y-%m-%d}"

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
-from almoner.console.acts import Act, ActField, ActPage, ActPages
+from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.data_organisation_pages import ID, ORGANISATIONS, organisation_path
 from almoner.console.links import ADMINISTRATORS, REVIEWERS
@@ -35,7 +35,7 @@ _SHOWN: Final = (
 )
 
 
-class OrganisationActs:
+class OrganisationActions:
     """The acts."""
 
     def __init__(self, context: ConsoleContext) -> None:
@@ -44,15 +44,15 @@ class OrganisationActs:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
-            *ActPages(self._context).routes(self._brand(), self._clear_brand(), self._publish()),
+            *ActionPages(self._context).routes(self._brand(), self._clear_brand(), self._publish()),
             self._context.route(f"{ORGANISATIONS}/{{id}}/logo", self.logo, *sorted(ADMINISTRATORS), upload=LOGO),
         ]
 
-    def _brand(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _brand(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             one = await self._organisation(tx, visitor)
             own = await branding.find_branding(tx, one.id)
-            return ActPage(
+            return ActionPage(
                 "Change branding",
                 "Save",
                 organisation_path(tx, one.id),
@@ -62,14 +62,14 @@ class OrganisationActs:
                     "Leave a field empty to use the value from the register. The registered name does not change.",
                 ],
                 fields=[
-                    ActField(
+                    ActionField(
                         "name",
                         "Display name",
                         required=False,
                         value=own.display_name or "",
                         maxlength=branding_domain.MAX_NAME_LENGTH,
                     ),
-                    ActField(
+                    ActionField(
                         "description",
                         "Description",
                         "area",
@@ -77,7 +77,7 @@ class OrganisationActs:
                         value=own.description or "",
                         maxlength=branding_domain.MAX_DESCRIPTION_LENGTH,
                     ),
-                    ActField(
+                    ActionField(
                         "colour",
                         "Brand colour",
                         hint="Such as #0d5c4a.",
@@ -106,12 +106,12 @@ class OrganisationActs:
                 raise IncorrectParams(f"colour: {error}") from None
             return await self._branded(tx, visitor, one.id, cleared=False)
 
-        return Act(f"{ORGANISATIONS}/{{id}}/brand", ADMINISTRATORS, describe, perform)
+        return ConsoleAction(f"{ORGANISATIONS}/{{id}}/brand", ADMINISTRATORS, describe, perform)
 
-    def _clear_brand(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _clear_brand(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             one = await self._organisation(tx, visitor)
-            return ActPage(
+            return ActionPage(
                 "Remove the branding",
                 "Remove the branding",
                 organisation_path(tx, one.id),
@@ -128,12 +128,12 @@ class OrganisationActs:
             await branding.reset_branding(tx, one.id)
             return await self._branded(tx, visitor, one.id, cleared=True)
 
-        return Act(f"{ORGANISATIONS}/{{id}}/brand/clear", ADMINISTRATORS, describe, perform)
+        return ConsoleAction(f"{ORGANISATIONS}/{{id}}/brand/clear", ADMINISTRATORS, describe, perform)
 
-    def _publish(self) -> Act:
-        async def describe(tx: Tx, visitor: Visitor) -> ActPage:
+    def _publish(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             one = await self._organisation(tx, visitor)
-            return ActPage(
+            return ActionPage(
                 "Publish the organisation",
                 "Publish",
                 organisation_path(tx, one.id),
@@ -146,8 +146,8 @@ class OrganisationActs:
                     ),
                 ],
                 fields=[
-                    ActField("note", "Evidence", "area", hint="Describe what you checked, and where."),
-                    ActField("websites", "Websites, one on each line", "area", required=False),
+                    ActionField("note", "Evidence", "area", hint="Describe what you checked, and where."),
+                    ActionField("websites", "Websites, one on each line", "area", required=False),
                 ],
                 facts=[
                     Fact("Registered name", one.full_name),
@@ -175,7 +175,7 @@ class OrganisationActs:
             return f"{organisation_path(tx, one.id)}?done=published"
 
         path = f"{ORGANISATIONS}/{{id}}/publish"
-        return Act(path, REVIEWERS, describe, perform, refusals=(RegistryNumberTaken,), fresh=True)
+        return ConsoleAction(path, REVIEWERS, describe, perform, refusals=(RegistryNumberTaken,), fresh=True)
 
     async def logo(self, visitor: Visitor) -> Response:
         """Upload a logo."""
