@@ -24,7 +24,7 @@ from almoner.platform.http.probes import probe_routes
 from almoner.platform.http.service import ApiApplication
 from almoner.platform.http.signing_keys import signing_keys_route
 from almoner.platform.pages.site_pages import SitePages, is_page_request
-from almoner.sandbox.places import sandbox_places
+from almoner.sandbox.places import sandbox_page_links
 from almoner.scim import PREFIX as SCIM
 from almoner.wiring import Services
 
@@ -109,7 +109,7 @@ def create_app(
         return Response(found[1], media_type=found[0], headers=headers)
 
     async def places() -> Mapping[str, str]:
-        return await sandbox_places(services.db) if services.settings.sandbox else {}
+        return await sandbox_page_links(services.db) if services.settings.sandbox else {}
 
     deployment = services.db.deployment
     site = SitePages(deployment, places)

@@ -12,7 +12,7 @@ from almoner.kit.time import Clock
 from almoner.platform.database import disk_space, postgres
 from almoner.platform.observability.deployment_checks import CheckResult, NamedProbe, Status
 from almoner.platform.outbound.certificates import find_certificate_end
-from almoner.platform.outbound.lookups import look_up_peer
+from almoner.platform.outbound.lookups import resolve_host
 from almoner.settings import Settings
 
 _DNS_ADVICE = "Check the name, and the resolver of this machine."
@@ -26,7 +26,7 @@ CERTIFICATE_NOTICE: Final = timedelta(days=14)
 """How long before it expires a certificate has to be renewed."""
 
 
-def outside(settings: Settings, clock: Clock, mail_to: str | None = None) -> Sequence[NamedProbe]:
+def build_external_probes(settings: Settings, clock: Clock, mail_to: str | None = None) -> Sequence[NamedProbe]:
     """Mail server, storage of documents, payment provider, DNS, certificates and disk. ``mail_to``: gets a message."""
 
     async def mail() -> CheckResult:
@@ -77,7 +77,7 @@ def _host_names(settings: Settings) -> list[str]:
 
 async def _resolve(name: str) -> CheckResult:
     try:
-        found = await look_up_peer(name)
+        found = await resolve_host(name)
     except OSError as error:
         return CheckResult("DNS", "failed", f"{name}: {error}", _DNS_ADVICE, name)
     return CheckResult("DNS", "ok", f"{name}: {', '.join(dict.fromkeys(found))}", host=name)

@@ -59,7 +59,7 @@ from almoner.platform.http.upload_intake import UploadIntake
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks
 from almoner.platform.observability import readiness
-from almoner.platform.observability.deployment_checks import PartsWatch
+from almoner.platform.observability.deployment_checks import DependencyMonitor
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.pages.translations import TranslationCatalogues
@@ -161,7 +161,7 @@ class Services:
     provider: ConnectedProvider | None
     provider_app: SimulatedProvider | None
     api: ApiApplication
-    parts: PartsWatch
+    parts: DependencyMonitor
     api_requests: ApiRequestRecorder
     routes: list[Routes] = field(default_factory=list)
     pages: list[BaseRoute] = field(default_factory=list)
@@ -444,7 +444,7 @@ async def build_services(
         checks=readiness.readiness_checks(db, migrations.STATE_QUERY, _schema_refusal),
         events=EVENT_TYPES,
         tracing=tracing,
-        parts=PartsWatch(deployment_probes.outside(settings, clock), db.deployment, telemetry),
+        parts=DependencyMonitor(deployment_probes.build_external_probes(settings, clock), db.deployment, telemetry),
         api_requests=ApiRequestRecorder(db, telemetry),
     )
     return _with_pages(services, catalogues, blobs, payment_context, rules) if serves_pages else services

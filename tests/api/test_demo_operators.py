@@ -7,7 +7,7 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS
 from almoner.access.sign_ins.domain import Browser, SecondFactorRequired
 from almoner.access.sign_ins.service import sign_in_methods
-from almoner.cli.demo_people import Login, prepare_operator_logins
+from almoner.cli.demo_people import Login, ensure_operator_logins
 from tests.support.service import Service
 from tests.support.terminal import BY
 
@@ -25,29 +25,29 @@ async def enter(service: Service, login: Login) -> str:
 
 
 async def test_two_operators_can_do_what_takes_two(service: Service) -> None:
-    made = await prepare_operator_logins(service.db, [])
+    made = await ensure_operator_logins(service.db, [])
     assert [{"reviewer", "finance"} <= set(login["roles"]) for login in made] == [True, True]
     async with service.db.write() as tx:
         for login in made:
             person, _ = await operators.authenticate(tx, login["token"])
             assert (person.user_name, set(person.roles)) == (login["userName"], set(login["roles"]))
     assert [await enter(service, login) for login in made] == ["password_totp"] * 2
-    assert await prepare_operator_logins(service.db, made) == made, "a later start keeps them"
+    assert await ensure_operator_logins(service.db, made) == made, "a later start keeps them"
 
 
 async def test_what_no_longer_opens_anything_is_made_anew(service: Service) -> None:
-    ada, bo = await prepare_operator_logins(service.db, [])
+    ada, bo = await ensure_operator_logins(service.db, [])
     async with service.db.write() as tx:
         person, token = await operators.authenticate(tx, ada["token"])
         await operators.revoke_token(tx, BY, token)
-    again, stored = await prepare_operator_logins(service.db, [{**ada, "password": "of another day"}, bo])
+    again, stored = await ensure_operator_logins(service.db, [{**ada, "password": "of another day"}, bo])
     assert stored == bo
     assert (again["password"] != ada["password"], again["token"] != ada["token"]) == (True, True)
     assert await enter(service, again) == "password_totp"
     async with service.db.write() as tx:
         person, _ = await operators.authenticate(tx, bo["token"])
         await operators.deactivate(tx, BY, person.id)
-    assert [login["token"] is None for login in await prepare_operator_logins(service.db, [again, bo])] == [False, True]
+    assert [login["token"] is None for login in await ensure_operator_logins(service.db, [again, bo])] == [False, True]
     async with service.db.write() as tx:
         person = await people.get_for_update(tx, OPERATORS, person.id)
         await operators.activate(tx, BY, person.id)

@@ -95,12 +95,12 @@ async def test_a_charge_that_was_not_sent_before_the_pause_waits_for_its_end(
     due = (await plan.record())["nextDonationAt"]
     service.clock.advance_to(parse_timestamp(due))
     async with service.db.write() as tx:
-        await charging.wake(tx)
+        await charging.process_due_subscriptions(tx)
         await partners.pause(tx, tenant.partner, "Complaints about its pages")
     await pass_days(service, days)
     assert await plan.dates() == [(due[:10], "open")]
     async with service.db.read() as tx:
-        waits_at = await charging.next_unfinished_at(tx)
+        waits_at = await charging.next_unfinished_charge_at(tx)
     assert waits_at is None or waits_at > tx.now, "a sandbox's clock goes on"
     async with service.db.write() as tx:
         await partners.resume(tx, tenant.partner)

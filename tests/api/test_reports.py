@@ -10,7 +10,13 @@ import asyncpg
 import pytest
 
 from almoner.giving.accounting.monthly_reports import service as reports
-from almoner.giving.accounting.monthly_reports.domain import LAYOUTS, OPENING, ReportLine, closing_balances, rows_of
+from almoner.giving.accounting.monthly_reports.domain import (
+    LAYOUTS,
+    OPENING,
+    ReportLine,
+    build_report_rows,
+    closing_balances,
+)
 from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from tests.support import factories, payouts
@@ -115,7 +121,7 @@ async def test_the_sums_of_all_partners_are_those_of_the_ledger(alone: Service) 
     assert left_out <= {"donation_refund_sent", "refund_settled"}, "say which report a kind of transfer is in"
     balances = {(row["organisation_id"], row["currency"]): row["minor"] for row in owed}
     assert closing_balances(lines) == balances
-    closing = sum(row.amounts[-1] for row in rows_of(LAYOUTS["reconciliation"], lines))
+    closing = sum(row.amounts[-1] for row in build_report_rows(LAYOUTS["reconciliation"], lines))
     assert closing == sum(balances.values())
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from almoner.platform.observability.deployment_checks import CheckResult, PartsWatch
+from almoner.platform.observability.deployment_checks import CheckResult, DependencyMonitor
 from almoner.platform.observability.telemetry import Telemetry
 from tests.support.database import TestDatabase
 from tests.support.eventually import eventually
@@ -81,7 +81,7 @@ async def test_a_warning_is_logged_for_each_host_and_measured(service: Service) 
     async def certificates() -> list[CheckResult]:
         return found
 
-    watch = PartsWatch([("certificate", "Renew it.", certificates)], service.db.deployment, telemetry)
+    watch = DependencyMonitor([("certificate", "Renew it.", certificates)], service.db.deployment, telemetry)
 
     async def logged() -> set[tuple[str, str]]:
         lines.clear()

@@ -74,7 +74,7 @@ async def test_who_lost_the_second_factor_begins_anew_by_the_mailbox_alone(ada: 
     with pytest.raises(SignInFailed):
         await ada.enter()
     with pytest.raises(TicketExpired):
-        await sign_in_methods.get_open_ticket(ada.service.db, ada.realm, half.ticket)
+        await sign_in_methods.get_second_factor_ticket(ada.service.db, ada.realm, half.ticket)
     with pytest.raises(LinkClosed, match="revoked"):
         await links.set_password_by_link(ada.service.db, old, "reset", NEW, ada.home)
     mails = dict(await ada.mails())
@@ -120,7 +120,7 @@ async def test_a_passkey_whose_count_goes_back_at_a_proof_is_told(ada: Account) 
 async def test_v8_every_look_at_a_secret_is_recorded(ada: Account) -> None:
     async with ada.service.db.write() as tx:
         await authenticators.begin_setup(tx, ada.person, "Almoner", "192.0.2.4")
-        await authenticators.resume_setup(tx, ada.person, "Almoner", "192.0.2.4")
+        await authenticators.get_pending_setup(tx, ada.person, "Almoner", "192.0.2.4")
     assert (await ada.recorded()).count("authenticator.shown") == 2
     async with ada.service.db.read() as tx:
         [row] = await tx.fetch(

@@ -121,7 +121,7 @@ async def test_older_hashes_are_made_anew_at_the_next_sign_in(ada: Account) -> N
 async def test_an_app_opens_nothing_before_its_first_code(ada: Account) -> None:
     async with ada.service.db.write() as tx:
         shown = await authenticators.begin_setup(tx, ada.person, "Almoner")
-        again = await authenticators.resume_setup(tx, ada.person, "Almoner")
+        again = await authenticators.get_pending_setup(tx, ada.person, "Almoner")
         assert again == shown
         app = TOTP(shown.secret.replace(" ", ""))
         assert not await authenticators.verify_code(tx, ada.person, app.at(tx.real_now))
@@ -133,7 +133,7 @@ async def test_an_app_opens_nothing_before_its_first_code(ada: Account) -> None:
         with pytest.raises(AuthenticatorExists):
             await authenticators.begin_setup(tx, ada.person, "Almoner")
         with pytest.raises(AuthenticatorNotPending):
-            await authenticators.resume_setup(tx, ada.person, "Almoner")
+            await authenticators.get_pending_setup(tx, ada.person, "Almoner")
     assert shown.uri.startswith("otpauth://totp/Almoner:")
     assert shown.qr.startswith("data:image/svg+xml")
     assert (await factors_of(ada)).authenticator
@@ -182,7 +182,7 @@ async def test_the_secret_is_sealed_for_its_owner(ada: Account, tenant: Tenant) 
         assert ada.app.secret.encode() not in sealed
         await credentials_store.insert_authenticator(tx, other.person, sealed)
         with pytest.raises(Exception, match="cannot be opened"):
-            await authenticators.resume_setup(tx, other.person, "Almoner")
+            await authenticators.get_pending_setup(tx, other.person, "Almoner")
 
 
 async def test_recovery_codes_work_once_each_and_new_ones_end_the_old(ada: Account, tenant: Tenant) -> None:

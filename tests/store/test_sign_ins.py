@@ -80,7 +80,7 @@ async def test_an_app_is_asked_for_after_the_password(ada: Account) -> None:
     needed = await second(ada)
     assert needed.factors.authenticator
     db = ada.service.db
-    assert await sign_in_methods.get_open_ticket(db, ada.realm, needed.ticket) == needed
+    assert await sign_in_methods.get_second_factor_ticket(db, ada.realm, needed.ticket) == needed
     with pytest.raises(SignInFailed):
         await sign_in_methods.sign_in_by_code(db, ada.realm, needed.ticket, "000000", ada.home)
     entered = await sign_in_methods.sign_in_by_code(db, ada.realm, needed.ticket, ada.code(), ada.home)

@@ -100,10 +100,12 @@ async def test_the_second_step_ends_with_the_password_it_followed(ada: Account) 
     needed = await second(ada)
     async with ada.service.db.write() as tx:
         entered = await sign_ins.begin_sign_in(tx, ada.person, "passkey", ada.home)
-    assert (await sign_in_methods.get_open_ticket(ada.service.db, ada.realm, needed.ticket)).person.id == ada.person.id
+    assert (
+        await sign_in_methods.get_second_factor_ticket(ada.service.db, ada.realm, needed.ticket)
+    ).person.id == ada.person.id
     await account.change_password(ada.service.db, ada.person, entered.sign_in, NEW, ada.home)
     with pytest.raises(TicketExpired):
-        await sign_in_methods.get_open_ticket(ada.service.db, ada.realm, needed.ticket)
+        await sign_in_methods.get_second_factor_ticket(ada.service.db, ada.realm, needed.ticket)
     with pytest.raises(TicketExpired):
         await sign_in_methods.sign_in_by_code(ada.service.db, ada.realm, needed.ticket, ada.code(), ada.home)
 

@@ -49,13 +49,13 @@ class Giving:
         return PaymentContext(self.service.db, self.provider)
 
     async def disputed(self, payment: str) -> None:
-        """ConsoleAction on a notice about disputes."""
+        """Handle a webhook about disputes."""
         await disputes_flows.handle_provider_webhook(
             DisputeContext(self.service.db, self.provider, DisbursementRules()), payment
         )
 
     async def refunded(self, payment: str, refund: str) -> None:
-        """ConsoleAction on a notice about a refund."""
+        """Handle a webhook about a refund."""
         looks = cast("RefundStatusReader", self.provider)  # the provider in memory tells of none
         await refunds_flows.handle_provider_webhook(RefundContext(self.service.db, looks), payment, refund)
 

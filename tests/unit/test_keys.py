@@ -22,8 +22,8 @@ def test_k1_form(kind: keys_domain.Kind, sandbox: bool) -> None:
     assert key.startswith(start)
     assert len(key) == len(start) + 38
     assert key[len(start) :].isalnum()
-    assert keys_domain.kind_of_secret(key, sandbox=sandbox) == kind
-    assert keys_domain.kind_of_secret(key, sandbox=not sandbox) is None
+    assert keys_domain.key_kind_of_secret(key, sandbox=sandbox) == kind
+    assert keys_domain.key_kind_of_secret(key, sandbox=not sandbox) is None
 
 
 @given(st.data())
@@ -31,12 +31,12 @@ def test_k1_crc_rejects_every_single_character_error(data: st.DataObject) -> Non
     key = keys_domain.generate_key_secret("secret", sandbox=True)
     at = data.draw(st.integers(len("sk_sandbox_"), len(key) - 1))
     other = data.draw(st.sampled_from([c for c in keys_domain._BASE62 if c != key[at]]))
-    assert keys_domain.kind_of_secret(key[:at] + other + key[at + 1 :], sandbox=True) is None
+    assert keys_domain.key_kind_of_secret(key[:at] + other + key[at + 1 :], sandbox=True) is None
 
 
 @given(st.text(max_size=60))
 def test_k1_other_texts_are_no_keys(text: str) -> None:
-    assert keys_domain.kind_of_secret(text, sandbox=True) is None
+    assert keys_domain.key_kind_of_secret(text, sandbox=True) is None
 
 
 def test_scopes_of_each_kind() -> None:

@@ -29,7 +29,7 @@ def test_k1_a_token_has_the_form_of_a_key_with_a_beginning_of_its_own(sandbox: b
     assert start == ("op_sandbox_" if sandbox else "op_live_")
     assert len(made) == len(start) + 38
     assert keys_domain.is_well_formed_secret(start, made)
-    assert keys_domain.kind_of_secret(made, sandbox=sandbox) is None, "a token is no key"
+    assert keys_domain.key_kind_of_secret(made, sandbox=sandbox) is None, "a token is no key"
     assert not keys_domain.is_well_formed_secret(operators_domain.token_prefix(sandbox=not sandbox), made)
     for wrong in (made[:-1], made + "0", made[:-1] + ("a" if made[-1] != "a" else "b"), made.replace(made[15], "-")):
         assert not keys_domain.is_well_formed_secret(start, wrong)

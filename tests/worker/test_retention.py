@@ -74,7 +74,7 @@ async def _request_a_file(service: Service, tenant: Tenant) -> None:
 
 async def _upload_a_statement(service: Service) -> None:
     async with service.db.write() as tx:
-        await bank_statements.keep_upload(tx, "q.xml", b"<q/>", None, by="q")
+        await bank_statements.store_upload(tx, "q.xml", b"<q/>", None, by="q")
 
 
 async def _dedicate_a_donation(service: Service, api: Client, tenant: Tenant) -> None:

@@ -16,7 +16,7 @@ import aiosmtplib
 
 from almoner.kit.time import Clock
 from almoner.platform.outbound.email_addresses import ascii_email_address
-from almoner.platform.outbound.lookups import connect_peer
+from almoner.platform.outbound.lookups import connect_to_host
 from almoner.platform.outbound.mail import Attachment, Mail, MailDelayed, MailRefused
 
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -87,7 +87,7 @@ class SmtpTransport:
 
     async def _connection(self) -> aiosmtplib.SMTP:
         async with asyncio.timeout(_SECONDS):
-            connection = await connect_peer(self._host, self._port)
+            connection = await connect_to_host(self._host, self._port)
         return aiosmtplib.SMTP(
             hostname=self._host,
             sock=connection,

@@ -33,7 +33,7 @@ from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 from almoner.platform.database import transactions
 from almoner.platform.database.identity import DeploymentIdentity
 from almoner.platform.jobs.outside import waiting_outside
-from almoner.platform.outbound.lookups import peer_session
+from almoner.platform.outbound.lookups import open_http_session
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 
@@ -146,7 +146,7 @@ class TestProvider:
         self._identity = identity or DeploymentIdentity()
         self._url = url.rstrip("/")
         self._secret = secret
-        self._session = peer_session(_TIMEOUT)
+        self._session = open_http_session(_TIMEOUT)
 
     @property
     def name(self) -> str:

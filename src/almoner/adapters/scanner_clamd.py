@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 from urllib.parse import urlsplit
 
-from almoner.platform.outbound.lookups import connect_peer
+from almoner.platform.outbound.lookups import connect_to_host
 from almoner.validation.applications.documents.ports import MalwareScannerUnavailable
 
 _PORT: Final = 3310
@@ -38,7 +38,7 @@ class ClamdScanner:
 
     async def _scan_stream(self, content: AsyncIterator[bytes]) -> str:
         if self._host:
-            connection = await connect_peer(self._host, self._port)
+            connection = await connect_to_host(self._host, self._port)
             opened = asyncio.open_connection(sock=connection, limit=_MOST_ANSWER)
         else:
             opened = asyncio.open_unix_connection(self._path, limit=_MOST_ANSWER)

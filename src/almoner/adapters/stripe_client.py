@@ -14,7 +14,7 @@ from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailu
 from almoner.platform.database import transactions
 from almoner.platform.database.identity import DeploymentIdentity
 from almoner.platform.jobs.outside import waiting_outside
-from almoner.platform.outbound.lookups import peer_session
+from almoner.platform.outbound.lookups import open_http_session
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 
@@ -39,7 +39,7 @@ class _Http(stripe.HTTPClient):
     def __init__(self, identity: DeploymentIdentity) -> None:
         super().__init__()
         self._identity = identity
-        self._session = peer_session(_TIMEOUT)
+        self._session = open_http_session(_TIMEOUT)
 
     def _should_retry(self, response: Any, *more: Any, **named: Any) -> bool:
         """As the library does, and also where Stripe was asked too often: after its back-off, as often as else."""

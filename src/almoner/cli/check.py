@@ -81,7 +81,7 @@ async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
     probes: list[tuple[str, str, Probe]] = [
         ("settings", "", unknown),
         ("database", "Follow docs/runbooks/start.md.", database),
-        *deployment_probes.outside(given, clock, mail_to),
+        *deployment_probes.build_external_probes(given, clock, mail_to),
     ]
     return [one async for one in run_probes(probes)]
 
@@ -97,7 +97,7 @@ def _describe_database(settings: Settings, report: inspection.DatabaseReport) ->
         results.append(CheckResult("database rights", "warning", f"{report.role} owns the tables", advice))
     else:
         results.append(CheckResult("database rights", "ok", f"{report.role} may use the tables"))
-    fits = inspection.connections_suffice(report, settings.database_pool) and report.encoding == "UTF8"
+    fits = inspection.has_enough_connections(report, settings.database_pool) and report.encoding == "UTF8"
     found = (
         f"max_connections {report.max_connections}, ALMONER_DATABASE_POOL {settings.database_pool}, {report.encoding}"
     )

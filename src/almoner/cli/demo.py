@@ -12,7 +12,7 @@ from almoner.access.members.service import api_keys
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.cli.caller import MACHINE
-from almoner.cli.demo_people import prepare_member_logins, prepare_operator_logins
+from almoner.cli.demo_people import ensure_member_logins, ensure_operator_logins
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.sandbox.mailbox import mailbox_url
 from almoner.validation.applications.configurations import service as configurations
@@ -48,8 +48,8 @@ async def sandbox_content(db: Database, known: Mapping[str, Any]) -> dict[str, A
             "dashboardUrl": f"{tx.base_urls.pages}{MEMBERS_HOME}/{first_id}/sign-in",
         }
     logins = known.get("logins") or {}
-    operators = await prepare_operator_logins(db, logins.get("operators", ()))
-    members = await prepare_member_logins(db, Partner(first.id), logins.get("members", ()))
+    operators = await ensure_operator_logins(db, logins.get("operators", ()))
+    members = await ensure_member_logins(db, Partner(first.id), logins.get("members", ()))
     return {**content, "logins": {"members": members, "operators": operators}}
 
 

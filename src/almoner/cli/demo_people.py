@@ -46,22 +46,22 @@ _DEMO_MEMBERS: Final = (
 )
 
 
-async def prepare_member_logins(db: Database, partner: Partner, known: Sequence[Login]) -> list[Login]:
+async def ensure_member_logins(db: Database, partner: Partner, known: Sequence[Login]) -> list[Login]:
     """The demo members of a partner. Existing logins are kept if they still work."""
-    return [(await prepare_login(db, member_realm(partner), demo, known))[1] for demo in _DEMO_MEMBERS]
+    return [(await ensure_login(db, member_realm(partner), demo, known))[1] for demo in _DEMO_MEMBERS]
 
 
-async def prepare_operator_logins(db: Database, known: Sequence[Login]) -> list[Login]:
+async def ensure_operator_logins(db: Database, known: Sequence[Login]) -> list[Login]:
     """The demo operators. Existing logins are kept if they still work."""
     logins = []
     for demo in _DEMO_OPERATORS:
-        person, login = await prepare_login(db, OPERATORS, demo, known)
+        person, login = await ensure_login(db, OPERATORS, demo, known)
         before = next((one for one in known if one["userName"] == demo.user_name), {})
         logins.append({**login, "token": await _token(db, person, before.get("token"))})
     return logins
 
 
-async def prepare_login(db: Database, realm: Realm, demo: DemoPerson, known: Sequence[Login]) -> tuple[Person, Login]:
+async def ensure_login(db: Database, realm: Realm, demo: DemoPerson, known: Sequence[Login]) -> tuple[Person, Login]:
     """Create a demo user with a password, and with an authenticator app if the demo user has one."""
     async with db.write() as tx:
         person = await people.find_by_user_name(tx, realm, demo.user_name)

@@ -21,9 +21,9 @@ from almoner.console.money_records import (
     RecordPage,
     RecordTable,
     amount,
+    build_list_page,
     cursor_of,
     names_of_organisations,
-    page_of,
     parse_choice,
     parse_filter_id,
     sentences,
@@ -242,7 +242,7 @@ class DisbursementPages:
             total = await disbursements.count_for_operators(tx, filters, MOST_COUNTED)
             names = await names_of_organisations(tx, [(one.partner_id, one.organisation_id) for one in found])
             rows = [(one.id, self._row(tx, one, names)) for one in found]
-            return page_of(tx, _TYPE, rows, query.limit, total)
+            return build_list_page(tx, _TYPE, rows, query.limit, total)
 
     def _row(self, tx: Tx, one: Disbursement, names: Mapping[UUID, str]) -> ListRow:
         values = (

@@ -18,10 +18,10 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     amount,
+    build_list_page,
     cursor_of,
     moment,
     names_of_deciders,
-    page_of,
     parse_choice,
     sentences,
     show_record,
@@ -198,7 +198,7 @@ class DisputePages:
                 )
                 for one in found
             ]
-            return page_of(tx, _TYPE, rows, query.limit, total)
+            return build_list_page(tx, _TYPE, rows, query.limit, total)
 
     async def show(self, visitor: Visitor) -> Response:
         """Show one dispute, and who absorbs the loss."""

@@ -22,10 +22,10 @@ from almoner.console.money_records import (
     RecordPage,
     RecordTable,
     amount,
+    build_list_page,
     cursor_of,
     names_of_deciders,
     names_of_organisations,
-    page_of,
     parse_choice,
     sentences,
     show_record,
@@ -185,7 +185,7 @@ class PaymentFilePages:
                 )
                 for one in found
             ]
-            return page_of(tx, _TYPE, rows, query.limit, total)
+            return build_list_page(tx, _TYPE, rows, query.limit, total)
 
     async def show(self, visitor: Visitor) -> Response:
         """Show one file: its payments, the transliterated names, and the bank's status reports."""

@@ -29,11 +29,11 @@ from almoner.console.money_records import (
     RecordPage,
     RecordTable,
     amount,
+    build_list_page,
     cursor_of,
     moment,
     names_of_deciders,
     names_of_organisations,
-    page_of,
     parse_choice,
     parse_entered_amount,
     parse_filter_id,
@@ -280,7 +280,7 @@ class GiftAidClaimPages:
                 )
                 for one in found
             ]
-            return page_of(tx, _TYPE, rows, query.limit, total)
+            return build_list_page(tx, _TYPE, rows, query.limit, total)
 
     async def _load_adjustments(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:

@@ -109,10 +109,10 @@ class LedgerPages:
             if found is None:
                 raise NotFound
             since, until = _bounds(month) if month else (None, None)
-            page = await ledger.list_of_account(
+            page = await ledger.list_transfers_of_account(
                 tx, key, since, until, int(before) if before.isdecimal() and len(before) < 19 else None, _PAGE + 1
             )
-            days = await ledger.days_of_account(tx, key, since, until) if since and until else []
+            days = await ledger.list_day_totals_of_account(tx, key, since, until) if since and until else []
             names = await self._names(tx, page)
         shown = page[:_PAGE]
         return await self._context.show(
@@ -146,7 +146,7 @@ class LedgerPages:
         if asked:
             async with self._context.db.read() as tx:
                 owners = await store.ledger_owners_of(tx, asked)
-                found = await ledger.list_of_owners(tx, owners) if owners else []
+                found = await ledger.list_transfers_of_owners(tx, owners) if owners else []
                 names = await self._names(tx, found)
             lines = [self._line(one, names, None) for one in found]
             problem = "" if lines else "No transfers have this reference."
@@ -195,13 +195,13 @@ class LedgerPages:
     async def _batches(self, since: datetime, until: datetime) -> AsyncIterator[list[PostedTransfer]]:
         """Read transfers in batches, so that a slow download does not occupy a database connection."""
         async with self._context.db.read() as tx:
-            bounds = await ledger.bounds_of_period(tx, since, until)
+            bounds = await ledger.find_transfer_range(tx, since, until)
         if bounds is None:
             return
         after, last = bounds[0] - 1, bounds[1]
         while True:
             async with self._context.db.read() as tx:
-                found = await ledger.list_of_period(tx, since, until, after, last, _BATCH)
+                found = await ledger.list_transfers_in_period(tx, since, until, after, last, _BATCH)
             if not found:
                 return
             yield found

@@ -21,9 +21,9 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     RecordTable,
+    build_list_page,
     cursor_of,
     names_of_deciders,
-    page_of,
     parse_choice,
     sentences,
     show_record,
@@ -248,7 +248,7 @@ class LinePages:
         async with self._context.db.read() as tx:
             found = await bank_statements.list_page(tx, filters, after, query.limit + 1)
             total = await bank_statements.count_lines(tx, filters, MOST_COUNTED)
-            return page_of(tx, _TYPE, [(one.id, _row(tx, one)) for one in found], query.limit, total)
+            return build_list_page(tx, _TYPE, [(one.id, _row(tx, one)) for one in found], query.limit, total)
 
     async def show(self, visitor: Visitor) -> Response:
         """Show a statement line and its possible matches."""

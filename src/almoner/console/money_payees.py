@@ -18,11 +18,11 @@ from almoner.console.money_records import (
     RecordAction,
     RecordKind,
     RecordPage,
+    build_list_page,
     cursor_of,
     moment,
     names_of_deciders,
     names_of_organisations,
-    page_of,
     parse_choice,
     parse_filter_id,
     sentences,
@@ -262,7 +262,7 @@ class PayeeAccountPages:
                 )
                 for one in found
             ]
-            return page_of(tx, _TYPE, rows, query.limit, total)
+            return build_list_page(tx, _TYPE, rows, query.limit, total)
 
     async def show(self, visitor: Visitor) -> Response:
         """Show an account and its approvals."""

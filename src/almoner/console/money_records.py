@@ -253,7 +253,7 @@ def cursor_of(context: ConsoleContext, query: ListQuery, id_type: str) -> UUID |
     return context.parse_id(id_type, query.cursor) if query.cursor else None
 
 
-def page_of(tx: Tx, id_type: str, found: Sequence[tuple[UUID, ListRow]], limit: int, total: int) -> ListPage:
+def build_list_page(tx: Tx, id_type: str, found: Sequence[tuple[UUID, ListRow]], limit: int, total: int) -> ListPage:
     """A page of a list.
 
     ``found``: one more row than is shown if there are further pages. ``total``: the number of matching records.

@@ -27,10 +27,10 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     amount,
+    build_list_page,
     cursor_of,
     moment,
     names_of_deciders,
-    page_of,
     parse_choice,
     parse_entered_amount,
     sentences,
@@ -229,7 +229,7 @@ class RefundPages:
         async with self._context.db.read() as tx:
             found = await refunds.list_for_operators(tx, status, provider, after, query.limit + 1)
             total = await refunds.count_for_operators(tx, status, provider, MOST_COUNTED)
-            return page_of(tx, _TYPE, [(one.id, _row(tx, one)) for one in found], query.limit, total)
+            return build_list_page(tx, _TYPE, [(one.id, _row(tx, one)) for one in found], query.limit, total)
 
     async def _load_failed(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:

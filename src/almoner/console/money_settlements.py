@@ -20,7 +20,7 @@ from almoner.console.lists import (
     page_by_position,
     parse_position,
 )
-from almoner.console.money_records import NOTE, Officer, cursor_of, page_of
+from almoner.console.money_records import NOTE, Officer, build_list_page, cursor_of
 from almoner.console.money_uploads import BANK_FILE, upload_problem, uploaded_bytes
 from almoner.giving.accounting.settlements import flows as settlements_flows
 from almoner.giving.accounting.settlements import service as settlements
@@ -149,7 +149,7 @@ class SettlementPages:
             found = await settlements.unbooked_lines(tx, query.limit + 1, cursor_of(self._context, query, _LINE))
             total = sum(one.lines for one in await settlements.unbooked_sums(tx))
             rows = [(one.stored.id, _unmatched_row(tx, one)) for one in found]
-            return page_of(tx, _LINE, rows, query.limit, total)
+            return build_list_page(tx, _LINE, rows, query.limit, total)
 
     async def _load_payouts(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:

@@ -135,7 +135,7 @@ class StatementPages:
                         bank_statements.parse_mapping(mapping, "The mapping")
                     async with self._context.db.write() as tx:
                         officer = Officer(self._context, visitor)
-                        kept = await bank_statements.keep_upload(tx, name, content, mapping or None, by=officer.id)
+                        kept = await bank_statements.store_upload(tx, name, content, mapping or None, by=officer.id)
                         upload_id = tx.ids.text(_UPLOAD, kept.id)
                         await officer.record_audit_entry(
                             tx, DEPLOYMENT, "bank_statement.uploaded", upload_id, sha256=kept.sha256

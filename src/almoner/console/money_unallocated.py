@@ -17,9 +17,9 @@ from almoner.console.money_records import (
     RecordKind,
     RecordPage,
     amount,
+    build_list_page,
     cursor_of,
     names_of_deciders,
-    page_of,
     parse_choice,
     sentences,
     show_record,
@@ -261,7 +261,7 @@ class UnallocatedPaymentPages:
                 )
                 for one in found
             ]
-            return page_of(tx, _TYPE, rows, query.limit, total)
+            return build_list_page(tx, _TYPE, rows, query.limit, total)
 
     async def show(self, visitor: Visitor) -> Response:
         """One payment."""

@@ -70,7 +70,7 @@ class CasePages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         return [
-            self._context.route(f"{REVIEWS}/next", self.take_next, *sorted(REVIEWERS)),
+            self._context.route(f"{REVIEWS}/next", self.claim_next_case, *sorted(REVIEWERS)),
             *ActionPages(self._context).routes(self._hand_over(), self._note(), self._conflict()),
             self._context.route(f"{REVIEWS}/{{id}}", self.show, *sorted(REVIEWERS)),
         ]
@@ -83,7 +83,7 @@ class CasePages:
                 return handler, kind, found, name
         raise NotFound
 
-    async def take_next(self, visitor: Visitor) -> Response:
+    async def claim_next_case(self, visitor: Visitor) -> Response:
         """Claim the oldest unclaimed case, and open it."""
         if not visitor.form:
             return redirect_to(visitor.place.home + REVIEWS)

@@ -167,7 +167,7 @@ class SecondLookPages:
             since = tx.now - timedelta(_DAYS)
             daily = await reviews.list_daily_figures(tx, since)
             hourly = await reviews.list_hourly_decisions(tx, since)
-            agreed = await reviews.list_agreement(tx, since)
+            agreed = await reviews.list_agreement_rates(tx, since)
             names = await operators.find_display_names(tx, [*(one[0] for one in hourly), *(one.by for one in agreed)])
         most = max((one.decided for one in daily), default=1)
         return await self._context.show(

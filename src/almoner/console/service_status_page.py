@@ -191,7 +191,7 @@ class StatusWriter:
 
     async def write(self) -> None:
         """Write both files, replacing each in one step. An inactive database copy writes nothing."""
-        if self._renderer.db.deployment.identity.active:
+        if self._renderer.db.deployment.identity.is_active:
             await asyncio.to_thread(_write_files, self._folder, await self._renderer.render())
 
 

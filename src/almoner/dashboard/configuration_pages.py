@@ -10,7 +10,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
-from almoner.dashboard.domain import RecordForm, roles_with
+from almoner.dashboard.domain import RecordForm, roles_with_scope
 from almoner.dashboard.record_forms import submitted_form_values
 from almoner.dashboard.record_lists import CONFIGURATIONS
 from almoner.kit.errors import NotFound
@@ -41,7 +41,7 @@ class ConfigurationPages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         assert CONFIGURATIONS.form is not None
-        roles = sorted(roles_with(CONFIGURATIONS.form.scope))
+        roles = sorted(roles_with_scope(CONFIGURATIONS.form.scope))
         return [self._context.route(f"{CONFIGURATIONS.path}/{{id}}/preview", self.preview, *roles)]
 
     async def preview(self, visitor: Visitor) -> Response:

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor
-from almoner.dashboard.domain import EXPORTERS, roles_with
+from almoner.dashboard.domain import EXPORTERS, roles_with_scope
 from almoner.dashboard.record_lists import DISBURSEMENTS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.giving.checkout.donations import service as donations
@@ -33,7 +33,7 @@ class DisbursementPages:
         exporters = sorted(EXPORTERS[DISBURSEMENTS.area])
         return [
             context.route(f"{path}/donations.csv", self.download, *exporters, methods=["GET"]),
-            context.route(path, self.show, *sorted(roles_with(DISBURSEMENTS.scope)), methods=["GET"]),
+            context.route(path, self.show, *sorted(roles_with_scope(DISBURSEMENTS.scope)), methods=["GET"]),
         ]
 
     async def show(self, visitor: Visitor) -> Response:

@@ -103,7 +103,7 @@ def has_scope(roles: Iterable[Role], scope: str) -> bool:
     return scope in scopes or (_EVERYTHING in scopes and scope not in NAMED_ONLY)
 
 
-def roles_with(scope: str) -> frozenset[Role]:
+def roles_with_scope(scope: str) -> frozenset[Role]:
     """The roles whose members may make calls that need the scope."""
     return frozenset(role for role in MEMBER_ROLES if has_scope([role], scope))
 

@@ -12,7 +12,7 @@ from almoner.access.partners import service as partners
 from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
 from almoner.dashboard import store
-from almoner.dashboard.domain import PERSONAL, RECEIPT_SENDERS, REFUNDERS, has_scope, roles_with
+from almoner.dashboard.domain import PERSONAL, RECEIPT_SENDERS, REFUNDERS, has_scope, roles_with_scope
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
 from almoner.dashboard.record_lists import DONATIONS
 from almoner.dashboard.record_pages import RecordPages
@@ -53,7 +53,7 @@ class DonationPages:
     def routes(self) -> list[Route]:
         """Starlette routes. Who moves money has just proved who they are."""
         context, path = self._context, f"{DONATIONS.path}/{{id}}"
-        readers, writers = sorted(roles_with(DONATIONS.scope)), sorted(roles_with(_WRITE))
+        readers, writers = sorted(roles_with_scope(DONATIONS.scope)), sorted(roles_with_scope(_WRITE))
         return [
             context.route(path, self.show, *readers, methods=["GET"]),
             context.route(f"{path}/refund", self.refund, *sorted(REFUNDERS), fresh=True),

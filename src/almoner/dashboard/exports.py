@@ -105,7 +105,7 @@ async def request_export(tx: Tx, member: Member, record_list: RecordList, query:
 
 
 @file_tasks.job(PREPARE, limit=_LONGEST)
-async def prepare_export(dependencies: JobDependencies, context: JobContext, job: JobOf[ExportJobDetails]) -> Result:
+async def build_export_file(dependencies: JobDependencies, context: JobContext, job: JobOf[ExportJobDetails]) -> Result:
     """Write the file as its person may see it now. What a killed process had written is lost: it starts over."""
     partner = Partner(job.details.partner)
     async with context.db.read() as tx:
@@ -122,7 +122,7 @@ async def prepare_export(dependencies: JobDependencies, context: JobContext, job
         except CallRefused:
             key = None  # the list does not take these filters any more
     async with context.db.write() as tx:
-        recorded = await store_exports.record_prepared(tx, partner, export.id, key, tx.now + EXPORT_RETENTION)
+        recorded = await store_exports.record_export_file(tx, partner, export.id, key, tx.now + EXPORT_RETENTION)
         if recorded and key is not None:
             await NOTIFY.enqueue(tx, job.details)
         elif key is not None:

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHandler, redirect_to
 from almoner.access.accounts.page_texts import PageTexts, in_english, in_english_joined, language_choices, texts_of
-from almoner.dashboard.domain import FormField, RecordAction, RecordForm, RecordList, roles_with
+from almoner.dashboard.domain import FormField, RecordAction, RecordForm, RecordList, roles_with_scope
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record, every_record
 from almoner.dashboard.record_forms import FormValues, blank_form, body_of_form, form_of_record, submitted_form_values
 from almoner.dashboard.record_lists import CONFIGURATIONS, ORGANISATIONS
@@ -36,10 +36,10 @@ class FormPages:
         made: list[Route] = []
         for one in self._records.lists:
             if one.form is not None:
-                roles = sorted(roles_with(one.form.scope) & roles_with(one.scope))
+                roles = sorted(roles_with_scope(one.form.scope) & roles_with_scope(one.scope))
                 made.append(self._context.route(f"{one.path}/new", self._creator(one, one.form), *roles))
             for action in one.actions:
-                roles = sorted(roles_with(action.scope) & roles_with(one.scope))
+                roles = sorted(roles_with_scope(action.scope) & roles_with_scope(one.scope))
                 path = f"{one.path}/{{id}}/{action.path}"
                 made.append(self._context.route(path, self._actor(one, action), *roles, fresh=action.fresh))
         return made

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from almoner.access.accounts.domain import MEMBERS_HOME
 from almoner.access.accounts.page_guard import Handler, PageContext, Visitor, redirect_to
 from almoner.access.accounts.page_texts import in_english_joined
-from almoner.dashboard.domain import RecordList, roles_with
+from almoner.dashboard.domain import RecordList, roles_with_scope
 from almoner.dashboard.member_calls import CallRefused, MemberCalls
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import new_form_key, render_page
@@ -48,7 +48,7 @@ class ImagePages:
     async def _change(self, request: Request, record_list: RecordList) -> Response:
         """The form with a picture, and what is sent with it: a file, which no other form has."""
         assert record_list.form is not None
-        gate, roles = self._context.gate, sorted(roles_with(record_list.form.scope))
+        gate, roles = self._context.gate, sorted(roles_with_scope(record_list.form.scope))
         if request.method != "POST":
             visitor = await gate.require_visitor(request, *roles)
             return visitor if isinstance(visitor, Response) else await self._form(visitor, record_list)

@@ -6,7 +6,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor
 from almoner.access.accounts.page_texts import texts_of
 from almoner.access.partners import service as partners
-from almoner.dashboard.domain import roles_with
+from almoner.dashboard.domain import roles_with_scope
 from almoner.dashboard.member_calls import Record
 from almoner.dashboard.record_lists import INVITES
 from almoner.dashboard.record_pages import RecordPages
@@ -23,7 +23,7 @@ class InvitePages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        readers = sorted(roles_with(INVITES.scope))
+        readers = sorted(roles_with_scope(INVITES.scope))
         return [self._context.route(f"{INVITES.path}/{{id}}", self.show, *readers, methods=["GET"])]
 
     async def show(self, visitor: Visitor) -> Response:

@@ -28,7 +28,7 @@ async def _search_update_due_at(tx: Tx) -> datetime | None:
 
 async def update_search(tx: Tx) -> int:
     """Bring the oldest changes into the search; how many there were. The caller is the only one."""
-    changes = await store_search.take_changes(tx, _SEARCH_BATCH)
+    changes = await store_search.dequeue_changed_records(tx, _SEARCH_BATCH)
     keys = list(dict.fromkeys(changes))
     found = {}
     for record_type in {record_type for _, record_type, _ in keys}:

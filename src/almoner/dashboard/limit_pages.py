@@ -14,7 +14,7 @@ from almoner.access.guard import RateLimits
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import ApiKey, RequestCounts
 from almoner.dashboard import store_exports, store_views
-from almoner.dashboard.domain import roles_with
+from almoner.dashboard.domain import roles_with_scope
 from almoner.dashboard.exports import MOST_EXPORTS
 from almoner.dashboard.rendering import render_page
 from almoner.dashboard.view_pages import MOST_VIEWS
@@ -63,7 +63,7 @@ class LimitPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        return [self._context.route(PATH, self.show, *sorted(roles_with(SCOPE)), methods=["GET"])]
+        return [self._context.route(PATH, self.show, *sorted(roles_with_scope(SCOPE)), methods=["GET"])]
 
     async def show(self, visitor: Visitor) -> Response:
         """All limits, with what is used of them."""

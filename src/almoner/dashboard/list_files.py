@@ -93,11 +93,11 @@ class ListFiles:
             if written >= max_count:
                 yield csv_line([notice])
                 return
-            await self.note_donors(member, record_list, records)
+            await self.record_donor_views(member, record_list, records)
             written += len(records)
             yield b"".join(csv_line(_text(value_at_path(record, name)) for name in members) for record in records)
 
-    async def note_donors(self, member: Member, record_list: RecordList, records: Sequence[Record]) -> None:
+    async def record_donor_views(self, member: Member, record_list: RecordList, records: Sequence[Record]) -> None:
         """Who looked at which donor's data is kept."""
         if not shows_donors(member, record_list):
             return

@@ -142,7 +142,7 @@ class MemberCalls:
             member.person.id, Partner(member.realm.id), SECRET, scopes_for_roles(member.person.roles), is_member=True
         )
         headers = {"content-type": media_type, **({"idempotency-key": key} if key else {})}
-        reply = await self._api.answer_member(
+        reply = await self._api.handle_member_call(
             caller, method, path, urlencode(parameters), sent, headers=headers, address=member.address
         )
         answer: Record = msgspec.json.decode(reply.body) if reply.body else {}

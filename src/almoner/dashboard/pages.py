@@ -12,7 +12,7 @@ from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard.api_request_source import ApiRequestSource
 from almoner.dashboard.configuration_pages import ConfigurationPages, FormPreview
 from almoner.dashboard.disbursement_pages import DisbursementPages
-from almoner.dashboard.domain import REPORT_READERS, RecordList, roles_with
+from almoner.dashboard.domain import REPORT_READERS, RecordList, roles_with_scope
 from almoner.dashboard.donation_pages import DonationPages
 from almoner.dashboard.export_pages import ExportPages
 from almoner.dashboard.form_pages import FormPages
@@ -63,16 +63,19 @@ RECORD_PATHS: Final = PATHS_BY_ID_TYPE | {"webhooksubscription": WEBHOOKS}
 
 def _link(record_list: RecordList) -> NavigationLink:
     return NavigationLink(
-        record_list.translation_key("title"), record_list.path, roles_with(record_list.scope), group=record_list.area
+        record_list.translation_key("title"),
+        record_list.path,
+        roles_with_scope(record_list.scope),
+        group=record_list.area,
     )
 
 
 LINKS: Final = (
     NavigationLink("desk.link.home", "/home", frozenset(MEMBER_ROLES)),
     *(_link(one) for one in LISTS if one.area != "Developers"),
-    NavigationLink("desk.link.webhooks", WEBHOOKS, roles_with("webhooks:write"), group="Developers"),
+    NavigationLink("desk.link.webhooks", WEBHOOKS, roles_with_scope("webhooks:write"), group="Developers"),
     *(_link(one) for one in (EVENTS, API_REQUESTS)),
-    NavigationLink("desk.link.limits", LIMITS, roles_with(LIMITS_SCOPE), group="Developers"),
+    NavigationLink("desk.link.limits", LIMITS, roles_with_scope(LIMITS_SCOPE), group="Developers"),
     NavigationLink("desk.link.gallery", GALLERY, GALLERY_ROLES, group="Developers", sandbox=True),
     NavigationLink("desk.link.preferences", PREFERENCES, frozenset(MEMBER_ROLES), group="Settings"),
     NavigationLink("desk.link.reports", REPORTS, REPORT_READERS, group="Donations"),

@@ -26,7 +26,7 @@ from almoner.dashboard.domain import (
     SavedView,
     SortOrder,
     has_scope,
-    roles_with,
+    roles_with_scope,
 )
 from almoner.dashboard.exports import PATH as EXPORTS_PATH
 from almoner.dashboard.exports import may_export
@@ -78,7 +78,7 @@ class RecordPages:
         """
         made: list[Route] = []
         for one in self.lists:
-            readers = roles_with(one.scope)
+            readers = roles_with_scope(one.scope)
             exporters = EXPORTERS[one.area] & readers
             made += [
                 self._route(f"{one.path}.csv", self._downloader(one), exporters),
@@ -126,7 +126,7 @@ class RecordPages:
             page = await self.files.list_page(visitor, record_list, [("pageSize", str(_PAGE_SIZE))])
             given, order = [], SortOrder()
         shown = [*given, *order.parameters]
-        await self.files.note_donors(visitor, record_list, page.records)
+        await self.files.record_donor_views(visitor, record_list, page.records)
         address = visitor.place.home + record_list.path
         return render_page(
             self._context,
@@ -171,7 +171,7 @@ class RecordPages:
             if refused.status == 404:
                 raise NotFound from None
             raise
-        await self.files.note_donors(visitor, record_list, [record])
+        await self.files.record_donor_views(visitor, record_list, [record])
         return record
 
     async def render_record(

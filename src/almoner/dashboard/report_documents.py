@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from almoner.access.accounts.page_texts import PageTexts
-from almoner.giving.accounting.monthly_reports.domain import MonthlyReport, ReportLayout, ReportRow, totals_of
+from almoner.giving.accounting.monthly_reports.domain import MonthlyReport, ReportLayout, ReportRow, totals_by_currency
 from almoner.kit import language as languages
 from almoner.kit.time import iso_timestamp
 from almoner.platform.pages import formats
@@ -54,7 +54,7 @@ async def render_pdf(
     language, locale = texts.language, texts.language.locale
     rtl = language.direction == "rtl"
     names = [*(column.name for column in layout.columns), layout.total]
-    totals = totals_of(named.row for named in rows)
+    totals = totals_by_currency(named.row for named in rows)
 
     def amounts(currency: str, minors: Sequence[int]) -> list[dict[str, object]]:
         return [directional_text(formats.format_money(minor, currency, locale), rtl=rtl) for minor in minors]

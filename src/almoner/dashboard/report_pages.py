@@ -23,9 +23,9 @@ from almoner.giving.accounting.monthly_reports.domain import (
     MonthNotOver,
     ReportClosed,
     ReportLayout,
+    build_report_rows,
     find_layout,
-    rows_of,
-    totals_of,
+    totals_by_currency,
 )
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
@@ -62,11 +62,13 @@ class ReportPages:
         partner = partner_of_visitor(visitor)
         if visitor.form:
             async with self._context.db.write() as tx:
-                await reports.set_reader(tx, partner, visitor.person.id, reads=visitor.form_value("mail") == "yes")
+                await reports.set_report_recipient(
+                    tx, partner, visitor.person.id, reads=visitor.form_value("mail") == "yes"
+                )
             return redirect_to(visitor.path)
         async with self._context.db.read() as tx:
             months = await reports.list_months(tx, partner)
-            mailed = await reports.is_reader(tx, partner, visitor.person.id)
+            mailed = await reports.is_report_recipient(tx, partner, visitor.person.id)
         return render_page(
             self._context, visitor, "reports.html", months=months, mailed=mailed, format_month=self._month(visitor)
         )
@@ -100,7 +102,7 @@ class ReportPages:
             columns=[*(column.name for column in layout.columns), layout.total],
             rows=rows[:_SHOWN],
             more=len(rows) - _SHOWN,
-            totals=totals_of(named.row for named in rows),
+            totals=totals_by_currency(named.row for named in rows),
             about=[] if report is None else about_report(report, layout, texts),
             closable=closable and report is not None and report.status == "ready",
             format_month=self._month(visitor),
@@ -170,7 +172,7 @@ async def _rows_with_names(
     """The rows of a report with the nonprofits' names, by currency and name; none before the report is ready."""
     if report is None or report.made_at is None:
         return []
-    rows = rows_of(layout, await reports.list_lines(tx, report))
+    rows = build_report_rows(layout, await reports.list_lines(tx, report))
     called = await organisations.readable_names(tx, partner_of_visitor(visitor), {row.organisation_id for row in rows})
     named = [
         ReportRowWithName(tx.ids.text("organisation", row.organisation_id), called.get(row.organisation_id, ""), row)

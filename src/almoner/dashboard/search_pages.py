@@ -114,7 +114,7 @@ class SearchPages:
     async def _group(
         self, visitor: Visitor, record_list: RecordList, records: Sequence[Record], entered: str
     ) -> SearchGroup:
-        await self._records.files.note_donors(visitor, record_list, records)
+        await self._records.files.record_donor_views(visitor, record_list, records)
         rows = [cells[:_SHOWN_COLUMNS] for cells in await self._records.rows(visitor, record_list, records)]
         parameter = "email" if "@" in entered else "query"
         filtered = len(records) == HITS and any(one.parameter == parameter for one in record_list.filters)

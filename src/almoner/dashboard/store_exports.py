@@ -60,7 +60,7 @@ async def find_export(tx: Tx, partner: Partner, export_id: UUID) -> CsvExport | 
     return None if row is None else CsvExport(*row)
 
 
-async def record_prepared(
+async def record_export_file(
     tx: Tx, partner: Partner, export_id: UUID, storage_key: str | None, expires_at: datetime
 ) -> bool:
     """Record where its file lies, None where there will be none; False if nobody waits for it any more."""

@@ -46,7 +46,7 @@ async def has_changes(tx: Tx) -> bool:
 
 
 @across_partners("sweep")
-async def take_changes(tx: Tx, limit: int) -> list[RecordKey]:
+async def dequeue_changed_records(tx: Tx, limit: int) -> list[RecordKey]:
     """Take the oldest changes, at most ``limit``; returns the affected records."""
     rows = await tx.fetch(
         """

@@ -6,7 +6,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor
-from almoner.dashboard.domain import has_scope, roles_with
+from almoner.dashboard.domain import has_scope, roles_with_scope
 from almoner.dashboard.member_calls import MemberCalls
 from almoner.dashboard.record_lists import SUBMISSIONS
 from almoner.dashboard.record_pages import RecordPages
@@ -25,7 +25,7 @@ class SubmissionPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        readers = sorted(roles_with(SUBMISSIONS.scope))
+        readers = sorted(roles_with_scope(SUBMISSIONS.scope))
         return [self._context.route(f"{SUBMISSIONS.path}/{{id}}", self.show, *readers, methods=["GET"])]
 
     async def show(self, visitor: Visitor) -> Response:

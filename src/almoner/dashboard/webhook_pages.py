@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, redirect_to
 from almoner.access.accounts.page_texts import PageTexts, in_english_joined, texts_of
-from almoner.dashboard.domain import roles_with
+from almoner.dashboard.domain import roles_with_scope
 from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
@@ -35,7 +35,7 @@ class WebhookPages:
     def routes(self) -> list[Route]:
         """Starlette routes. Who is shown a secret has just proved who they are."""
         context, path = self._context, f"{PATH}/{{id}}"
-        roles = sorted(roles_with("webhooks:write"))
+        roles = sorted(roles_with_scope("webhooks:write"))
         return [
             context.route(PATH, self.list, *roles, methods=["GET"]),
             context.route(f"{PATH}/new", self.create, *roles, fresh=True),

@@ -172,7 +172,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = _invert(_SPELLINGS)
 """The words that an abbreviation may stand for."""
 
 
-def expand(spelling: str) -> str:
+def expand_abbreviation(spelling: str) -> str:
     """The word that an abbreviation stands for; unchanged if unknown or ambiguous."""
     found = WORDS.get(spelling, ())
     return found[0] if len(found) == 1 else spelling

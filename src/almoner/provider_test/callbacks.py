@@ -37,7 +37,7 @@ class CallbackSender:
 
     async def deliver_due(self) -> int:
         """Send one batch of due notices; how many were tried."""
-        if not self._database.deployment.identity.active or self._database.disk.low:
+        if not self._database.deployment.identity.is_active or self._database.disk.is_low:
             return 0
         async with self._database.single_statement() as tx:
             leased = await store.lease_callbacks(tx, limit=_BATCH, lease=_LEASE)

@@ -8,7 +8,7 @@ from almoner.platform.database.transactions import Database
 _MOST: Final = 5
 
 
-async def sandbox_places(db: Database) -> dict[str, str]:
+async def sandbox_page_links(db: Database) -> dict[str, str]:
     """Paths of pages, with their names."""
     async with db.read() as tx:
         accounts = await partners.list_accounts(tx, _MOST)

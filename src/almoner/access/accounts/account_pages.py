@@ -162,7 +162,7 @@ class AccountPages:
                     tx, visitor.person, visitor.form_value("code"), visitor.browser
                 )
                 if not right:
-                    set_up = await authenticators.resume_setup(tx, visitor.person, _ISSUER, visitor.address)
+                    set_up = await authenticators.get_pending_setup(tx, visitor.person, _ISSUER, visitor.address)
         except AuthenticatorNotPending:
             return await self._authenticator(visitor)
         if right:

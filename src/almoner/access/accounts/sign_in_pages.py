@@ -86,7 +86,7 @@ class SignInPages:
         place = await self._gate.portal_of_request(request)
         entry = await open_sign_in_context(self._gate, request, place)
         try:
-            needed = await sign_in_methods.get_open_ticket(
+            needed = await sign_in_methods.get_second_factor_ticket(
                 self._db, place.realm, request.cookies.get(place.second_factor_cookie_name, "")
             )
             return await self._second_factor_step(entry, needed)

@@ -154,7 +154,7 @@ def generate_secret(start: str) -> str:
     return head + _checksum(head)
 
 
-def kind_of_secret(text: str, *, sandbox: bool) -> Kind | None:
+def key_kind_of_secret(text: str, *, sandbox: bool) -> Kind | None:
     """The kind of a well-formed key of this environment; None if its form, checksum or environment is wrong."""
     return next((kind for kind in _PREFIX if is_well_formed_secret(key_prefix(kind, sandbox=sandbox), text)), None)
 

@@ -62,7 +62,7 @@ async def create(
 
 async def find_by_secret(tx: Tx, secret: str) -> ApiKey | None:
     """The usable API key of this environment with this secret, or None."""
-    if domain.kind_of_secret(secret, sandbox=tx.deployment.sandbox) is None:
+    if domain.key_kind_of_secret(secret, sandbox=tx.deployment.sandbox) is None:
         return None
     key = await store.find_by_hash(tx, secret_hash(tx.vault, secret))
     return key if key and key.is_usable(tx.real_now) else None

@@ -46,7 +46,7 @@ class AuditFilter:
     before: UUID | None = None
 
     @property
-    def filtered(self) -> bool:
+    def is_filtered(self) -> bool:
         """Whether not all entries are wanted."""
         return bool(self.who or self.action or self.first or self.last)
 

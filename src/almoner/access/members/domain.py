@@ -78,7 +78,7 @@ class MembershipState:
     invited_until: datetime | None
 
     @property
-    def elsewhere(self) -> frozenset[Role]:
+    def roles_from_groups_and_sso(self) -> frozenset[Role]:
         """Roles that come from groups or single sign-on, which this page cannot remove."""
         return self.person.roles - self.granted
 

@@ -287,7 +287,7 @@ class MemberPages:
             "user_name": person.user_name,
             "email": person.email,
             "roles": texts.role_names(person.roles),
-            "elsewhere": texts.role_names(one.elsewhere),
+            "elsewhere": texts.role_names(one.roles_from_groups_and_sso),
             "active": person.active,
             "state": texts.text(f"members.state.{state}", when=until),
         }

@@ -87,7 +87,7 @@ class StatementDocuments:
             "notes": [
                 *([language.text("statement.many")] if statement.more else []),
                 language.text("statement.note"),
-                *([language.text("statement.london")] if statement.period.in_london else []),
+                *([language.text("statement.london")] if statement.period.uses_london_time else []),
                 language.text("statement.only"),
                 language.text(
                     "statement.as_of",
@@ -102,7 +102,7 @@ class StatementDocuments:
         if line.reassigned:
             name = bidi_isolated_plain_text(statement.names[line.organisation_id], language.direction)
             stated.append(language.text("statement.now", organisation=name))
-        if line.void:
+        if line.is_fully_refunded:
             stated.append(language.text("statement.void"))
         elif line.refunded_minor:
             back = formats.format_money(line.refunded_minor, receipt.money.currency, locale)
@@ -115,7 +115,7 @@ class StatementDocuments:
             "amount": directional_text(
                 formats.format_money(receipt.money.minor, receipt.money.currency, locale), rtl=rtl
             ),
-            "void": line.void,
+            "void": line.is_fully_refunded,
             "said": stated,
         }
 

@@ -46,13 +46,13 @@ class StatementPeriod:
         return datetime.combine(self.last + _DAY, time(), self._zone).astimezone(UTC)
 
     @property
-    def in_london(self) -> bool:
+    def uses_london_time(self) -> bool:
         """Whether its days are those of London."""
         return self == uk_tax_year(self.first.year)
 
     @property
     def _zone(self) -> tzinfo:
-        return _LONDON if self.in_london else self.zone
+        return _LONDON if self.uses_london_time else self.zone
 
 
 def calendar_year(year: int, zone: tzinfo) -> StatementPeriod:
@@ -115,7 +115,7 @@ class DonorStatementLine:
     reassigned: bool
 
     @property
-    def void(self) -> bool:
+    def is_fully_refunded(self) -> bool:
         """All of it went back."""
         return self.refunded_minor >= self.receipt.money.minor
 

@@ -124,10 +124,10 @@ class ReceiptDocuments:
         title = language.text(
             "receipt.title", number=bidi_isolated_plain_text(receipt.shown_number, language.direction)
         )
-        notes = [] if receipt.void else self._tax_statements(receipt, language)
+        notes = [] if receipt.is_fully_refunded else self._tax_statements(receipt, language)
         if receipt.anonymous:
             notes.append(language.text("receipt.anonymous"))
-        if receipt.refunded and not receipt.void:
+        if receipt.refunded and not receipt.is_fully_refunded:
             back = self._pages.format_day(receipt.refunded.at, language)
             notes.insert(0, language.text("receipt.corrected", day=bidi_isolated_plain_text(back, language.direction)))
         if receipt.passed_on:
@@ -145,7 +145,7 @@ class ReceiptDocuments:
             "title": title,
             "date": _day(self._pages.deployment.issuer_day_at(receipt.issued_at)),
             "test": language.text("receipt.test") if self._pages.deployment.sandbox else None,
-            "void": language.text("receipt.void") if receipt.void else None,
+            "void": language.text("receipt.void") if receipt.is_fully_refunded else None,
             "issuer": directional_text(receipt.issuer, rtl=rtl),
             "organisation": directional_text(receipt.current_nonprofit, rtl=rtl),
             "greeting": language.text("receipt.greeting", name=bidi_isolated_plain_text(name, language.direction)),

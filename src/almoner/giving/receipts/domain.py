@@ -107,7 +107,7 @@ class Receipt:
         return self.passed_on.organisation if self.passed_on else self.organisation
 
     @property
-    def void(self) -> bool:
+    def is_fully_refunded(self) -> bool:
         """All of the donation has gone back."""
         return self.refunded is not None and self.refunded.money == self.money
 

@@ -58,7 +58,7 @@ async def apply_links_to_organisations(
     changes is told in the history of the load, and its followers hear of it. ``relinked``: numbers whose links changed.
     """
     await store.lock_links(tx)
-    await store.set_planner_join_strategy(tx, is_small=True)
+    await store.set_planner_join_method(tx, is_small=True)
     registry_id, numbers = scope.registry_id, scope.numbers
     if narrow := numbers is not None:
         redated = await legal_status.list_redated_numbers(tx, registry_id, scope.source, scope.parts)
@@ -76,9 +76,9 @@ async def apply_links_to_organisations(
         await _apply_overrides(tx, load_id, day, changed)
     if narrow:
         await store.collect_branches(tx, registry_id, scope.left_groups)
-    await store.set_planner_join_strategy(tx, is_small=narrow)
+    await store.set_planner_join_method(tx, is_small=narrow)
     await store.update_branches(tx, registry_id, load_id, day, collected_only=narrow)
-    await store.set_planner_join_strategy(tx, is_small=True)
+    await store.set_planner_join_method(tx, is_small=True)
     await _apply_principals(tx, load_id, day, collected_only=narrow)
     await organisations.schedule_load_notifications(tx, load_id)
     await outbox.emit_internal(tx, CHANGED, RegisterChanged(registry_id, load_id))

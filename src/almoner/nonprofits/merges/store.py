@@ -55,7 +55,7 @@ async def lock_links(tx: Tx) -> None:
     await tx.execute("select pg_advisory_xact_lock($1)", _LOCK)
 
 
-async def set_planner_join_strategy(tx: Tx, *, is_small: bool) -> None:
+async def set_planner_join_method(tx: Tx, *, is_small: bool) -> None:
     """Set the query planner for a few rows or for whole tables.
 
     A load has made statistics wrong, and the planner would take millions of rows for a handful.

@@ -86,7 +86,7 @@ def extract_search_terms(text: str) -> tuple[str, ...]:
 
 def canonical_words(words: Iterable[str]) -> list[str]:
     """Words with variant spellings unified, for comparing names."""
-    return [abbreviations.expand(word) for word in words]
+    return [abbreviations.expand_abbreviation(word) for word in words]
 
 
 def _truncate_words(found: Iterable[str]) -> Iterator[str]:

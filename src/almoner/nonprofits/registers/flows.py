@@ -144,7 +144,7 @@ class _ImportRun:
         tx, reading_id = self.tx, self.reading_id
         self.pace.report_merge_steps(0, 1)
         read = await store_staging.list_read_files(tx, reading_id)
-        await store_staging.prepare_merge(tx, reading_id, is_small=_count_staged(read) <= self.few)
+        await store_staging.tune_session_for_merge(tx, reading_id, is_small=_count_staged(read) <= self.few)
         again = await self._rejected_repeats()
         by_file = _fills_by_file(read, again)
         parts = _sum_fills(by_file)
@@ -154,11 +154,11 @@ class _ImportRun:
         parts = {part: fills for part, fills in parts.items() if part not in strays}
         parts |= {part: {"rows": 0} for part in await self._left_out(parts) if part in loaded}
         bad = await store_staging.count_rejected_rows(tx, reading_id)
-        await store_staging.keep_rejected_numbers(
+        await store_staging.retain_rejected_numbers(
             tx, reading_id, self.source.code, lists=self.source.lists_organisations
         )
         covered = [part for part in loaded if part in parts]
-        await store_staging.keep_possibly_unreadable_numbers(
+        await store_staging.retain_possibly_unreadable_numbers(
             tx, reading_id, self.source.code, covered, doubtful=not force
         )
         reasons = load_checks.quarantine_reasons(await self._judged(read, parts, loaded, sum(bad.values())))
@@ -181,7 +181,7 @@ class _ImportRun:
             unnumbered=sum(one.unnumbered for one in read),
             unreadable_values=_unreadable_columns(read),
             notes=await store_staging.list_reader_notes(tx, reading_id),
-            carried_over=0 if refused else await store_staging.count_kept_numbers(tx),
+            carried_over=0 if refused else await store_staging.count_retained_numbers(tx),
         )
         if refused:
             await outbox.emit_internal(tx, QUARANTINED, RegisterQuarantined(load.source, load.data_as_of, load.reasons))

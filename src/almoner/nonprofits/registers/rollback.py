@@ -45,7 +45,7 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
         raise ImportInProgress(source.code)
     reading_id, _ = started
     total = await _stage(tx, source, reading_id, newest)
-    await store_staging.prepare_merge(tx, reading_id, is_small=total <= FEW_ROWS)
+    await store_staging.tune_session_for_merge(tx, reading_id, is_small=total <= FEW_ROWS)
     staged = store_staging.staging_table_name(reading_id)
     rows, counts = await store_merge.compare_reverted_rows(tx, source.code, staged, newest.id)
     await store_diff.mark_load_rolled_back(tx, newest.id)

@@ -132,7 +132,7 @@ async def insert_read_file(tx: Tx, reading_id: UUID, read_result: FileReadResult
     )
 
 
-async def prepare_merge(tx: Tx, reading_id: UUID, *, is_small: bool) -> None:
+async def tune_session_for_merge(tx: Tx, reading_id: UUID, *, is_small: bool) -> None:
     """Statistics, and room for joins of whole tables; ``is_small`` rows are looked up."""
     await tx.execute("set local work_mem = '64MB'")
     if not is_small:
@@ -241,7 +241,7 @@ async def parts_with_known_numbers(tx: Tx, reading_id: UUID, source: str, parts:
     return {row["part"] for row in rows}
 
 
-async def keep_rejected_numbers(tx: Tx, reading_id: UUID, source: str, *, lists: bool) -> None:
+async def retain_rejected_numbers(tx: Tx, reading_id: UUID, source: str, *, lists: bool) -> None:
     """Keep the stored entries of numbers that have a rejected row.
 
     Rows of theirs that could be read are not taken: the rejected one may say the opposite. Where a source lists
@@ -268,7 +268,7 @@ async def keep_rejected_numbers(tx: Tx, reading_id: UUID, source: str, *, lists:
     await tx.execute(f"delete from {table} s using register_held h where s.number_key = h.number_key")
 
 
-async def keep_possibly_unreadable_numbers(
+async def retain_possibly_unreadable_numbers(
     tx: Tx, reading_id: UUID, source: str, complete_parts: Sequence[str], *, doubtful: bool
 ) -> None:
     """Keep missing numbers that may belong to rows whose number is unreadable.
@@ -304,7 +304,7 @@ async def keep_possibly_unreadable_numbers(
     )
 
 
-async def count_kept_numbers(tx: Tx) -> int:
+async def count_retained_numbers(tx: Tx) -> int:
     """How many stored numbers are kept unchanged."""
     return int(await tx.fetchval("select count(*) from register_held"))
 

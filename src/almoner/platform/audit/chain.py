@@ -152,7 +152,7 @@ class ChainBuilder:
         while not stop.is_set():
             linked = 0
             try:
-                if not self._db.disk.low:
+                if not self._db.disk.is_low:
                     linked = await self.run_batch()
             except DATABASE_ERRORS as error:
                 self._telemetry.log(

@@ -170,7 +170,7 @@ async def export_signed_chain_heads(tx: Tx, folder: Path) -> int:
     A head is marked after its line is on the disk: what fails in between writes the line once more, which says the
     same. A copy that was not released leaves the folder to the deployment that it was copied from.
     """
-    if not tx.deployment.identity.active:
+    if not tx.deployment.identity.is_active:
         return 0
     rows = await tx.fetch(
         "select scope, sequence, hash, signed_at, signature from audit_head where exported_at is null "

@@ -75,7 +75,7 @@ class CopyWatch:
 
     async def close(self) -> None:
         """Raise the generation once more at shutdown, so that older copies are recognised."""
-        if not self._identity.active or self._identity.id is None:
+        if not self._identity.is_active or self._identity.id is None:
             return
         try:
             await self.check(at_end=True)
@@ -91,7 +91,7 @@ class CopyWatch:
             )
         if claim is None or not claim.is_on_server(server) or claim.id != self._identity.id:
             return False
-        return self._identity.active and self._real_now() - claim.generation_at < copy_detection.RAISE_INTERVAL
+        return self._identity.is_active and self._real_now() - claim.generation_at < copy_detection.RAISE_INTERVAL
 
     def _has_to_wait(self) -> bool:
         """Whether the former server may still run: it would have raised the generation."""

@@ -75,7 +75,7 @@ class DiskSpace:
         self.low_since: datetime | None = None
 
     @property
-    def low(self) -> bool:
+    def is_low(self) -> bool:
         """Whether requests may not write and background work pauses."""
         return self.low_since is not None
 

@@ -37,8 +37,8 @@ class DiskWatch:
         """Measure the free space once and update the state."""
         space = self._space
         space.free = measure_free_space(self._folders)
-        low = is_space_low(space.free, self._reserve, was_low=space.low)
-        if low != space.low:
+        low = is_space_low(space.free, self._reserve, was_low=space.is_low)
+        if low != space.is_low:
             space.low_since = self._clock.real_now() if low else None
             self._log_change()
         self._telemetry.disk.set(space.free, refused=low)
@@ -51,7 +51,7 @@ class DiskWatch:
     @property
     def notice(self) -> str | None:
         """A sentence for the terminal while writes are refused, else None."""
-        if not self._space.low:
+        if not self._space.is_low:
             return None
         needed = int(self._reserve * RESUME_FACTOR) // MEBIBYTE
         return (
@@ -61,7 +61,7 @@ class DiskWatch:
 
     def _log_change(self) -> None:
         """Say it once; the loops that rest meanwhile say nothing."""
-        if self._space.low:
+        if self._space.is_low:
             event, level, fields = "writes_refused", "error", {"advice": ADVICE}
         else:
             event, level, fields = "writes_resumed", "info", {}

@@ -75,13 +75,13 @@ class DeploymentIdentity:
         return _UNCLAIMED if self.id is None else blob_mark_of(self.id)
 
     @property
-    def active(self) -> bool:
+    def is_active(self) -> bool:
         """Whether the process may act outside."""
         return self.copy is None and not self.awaits_promotion
 
     def ensure_active(self) -> None:
         """Raises UnreleasedDatabaseCopy unless the process may act outside."""
-        if not self.active:
+        if not self.is_active:
             raise UnreleasedDatabaseCopy(self.copy.reported if self.copy else _PROMOTED)
 
     def owns_blob(self, key: str) -> bool:

@@ -209,7 +209,7 @@ class Dispatcher:
         pace = PollBackoff()
         with WAKEUP.listener() as ear:
             while not stop.is_set():
-                if self._db.disk.low:
+                if self._db.disk.is_low:
                     await wait_until_set(stop, _REST_SECONDS)
                     continue
                 try:

@@ -61,7 +61,7 @@ def child_elements(element: Element, name: str | None = None) -> list[Element]:
     return [inner for inner in element if name is None or etree.QName(inner).localname == name]
 
 
-def find_element(element: Element | None, *names: str) -> Element | None:
+def find_element_by_path(element: Element | None, *names: str) -> Element | None:
     """The first element at a path of local names, or None."""
 
     def step(at: Element | None, name: str) -> Element | None:
@@ -70,7 +70,7 @@ def find_element(element: Element | None, *names: str) -> Element | None:
     return reduce(step, names, element)
 
 
-def find_elements(element: Element | None, *names: str) -> list[Element]:
+def find_elements_by_path(element: Element | None, *names: str) -> list[Element]:
     """All elements at a path of local names."""
     found = [element] if element is not None else []
     for name in names:
@@ -78,9 +78,9 @@ def find_elements(element: Element | None, *names: str) -> list[Element]:
     return found
 
 
-def element_text(element: Element | None, *names: str) -> str | None:
+def element_text_at_path(element: Element | None, *names: str) -> str | None:
     """The text at a path of local names, whitespace collapsed; None if missing or empty."""
-    found = find_element(element, *names)
+    found = find_element_by_path(element, *names)
     return " ".join((found.text or "").split()) or None if found is not None else None
 
 

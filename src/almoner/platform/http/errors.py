@@ -15,7 +15,7 @@ from almoner.kit.errors import (
     ServiceUnavailable,
     Unauthorised,
 )
-from almoner.platform.http.unknown_input import member_sentence
+from almoner.platform.http.unknown_input import unknown_member_sentence
 from almoner.platform.http.wire import ACROSS, METADATA
 
 STATUS: Final = {
@@ -144,7 +144,7 @@ def error_sentences(
     for error in found.errors(include_url=False, include_input=False):
         if error["type"] == "extra_forbidden":
             if len(by_field) < MAX_REASONS:
-                reported = member_sentence(place, error["loc"], model, record)
+                reported = unknown_member_sentence(place, error["loc"], model, record)
             else:  # counted, and not shown
                 reported = ".".join(map(str, error["loc"]))
             by_field[reported] = [reported]

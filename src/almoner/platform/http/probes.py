@@ -16,7 +16,7 @@ from almoner.platform.database import disk_space
 from almoner.platform.database.disk_space import DiskSpace
 from almoner.platform.database.identity import ADVICE, DeploymentIdentity
 from almoner.platform.http.static_texts import StaticText
-from almoner.platform.observability.deployment_checks import PartsWatch
+from almoner.platform.observability.deployment_checks import DependencyMonitor
 from almoner.platform.observability.telemetry import Telemetry
 
 _PATIENCE_SECONDS = 2.0
@@ -32,7 +32,7 @@ def probe_routes(
     telemetry: Telemetry,
     openapi: bytes | None,
     metrics_token: str | None,
-    parts: PartsWatch,
+    parts: DependencyMonitor,
 ) -> list[Route]:
     """The routes ``/healthz``, ``/readyz``, ``/metrics`` and ``/openapi.json``.
 

@@ -78,7 +78,7 @@ class ApiApplication:
         reply.headers.extend([*extra, *rate_limit_headers(rate)])
         await send_reply(reply, scope, send)
 
-    async def answer_member(
+    async def handle_member_call(
         self,
         caller: Caller,
         method: Method,

@@ -26,7 +26,7 @@ def parameter_sentence(name: str, known: Collection[str]) -> str:
     return f"query.{name[:_SHOWN]} is not a parameter of this call{suggestion(name, known)}"
 
 
-def member_sentence(
+def unknown_member_sentence(
     place: str,
     location: tuple[int | str, ...],
     model: type[BaseModel] | None,

@@ -27,7 +27,7 @@ _resting: Final[dict[str, dict[UUID, float]]] = {}
 _log: Final = get_logger("almoner.jobs")
 
 
-async def handle_rows(
+async def process_rows(
     tx: Tx,
     sweep: str,
     rows: Sequence[_T],
@@ -46,7 +46,7 @@ async def handle_rows(
     return [row for row in rows if not await _succeeds(tx, sweep, [row], handle, key)]
 
 
-async def handle_due_rows(
+async def process_due_rows(
     tx: Tx,
     sweep: str,
     lock_due: Callable[[Tx, int, Sequence[UUID]], Awaitable[list[_R]]],
@@ -62,7 +62,7 @@ async def handle_due_rows(
     resting = {row: until for row, until in _resting.get(sweep, {}).items() if until > now}
     _resting[sweep] = resting
     while failed < _MOST_FAILED and len(resting) < _MOST_RESTING and (due := await lock_due(tx, limit, list(resting))):
-        bad = await handle_rows(tx, sweep, due, handle)
+        bad = await process_rows(tx, sweep, due, handle)
         resting.update((row.id, now + _REST_SECONDS) for row in bad)
         if len(bad) < len(due):
             return len(due) - len(bad)

@@ -87,7 +87,7 @@ class JobRunner:
     async def run_round(self) -> int:
         """Record finished jobs and start due ones; returns how many."""
         recorded = await self._record()
-        active = self._context.db.deployment.identity.active
+        active = self._context.db.deployment.identity.is_active
         if (active or self._running) and monotonic() - self._cared > _CARE_SECONDS:
             await self.maintain_leases()
         return recorded + (await self._start_due() if self._may_begin else 0)
@@ -123,7 +123,7 @@ class JobRunner:
     @property
     def _may_begin(self) -> bool:
         db = self._context.db
-        return db.deployment.identity.active and not db.disk.low and not self._told_to_stop.is_set()
+        return db.deployment.identity.is_active and not db.disk.is_low and not self._told_to_stop.is_set()
 
     async def _start_due(self) -> int:
         outside = min(len(self._outside), _CONCURRENT_OUTSIDE_JOBS)

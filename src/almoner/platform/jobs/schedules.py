@@ -61,7 +61,7 @@ class ScheduleRunner:
         if due is not None and due <= now:
             while batch := await self._batch(schedule):
                 handled += batch
-                if self._db.disk.low:
+                if self._db.disk.is_low:
                     return handled  # goes on once there is room
         self._looked[schedule.name] = schedule.period_number_at(now)
         return handled
@@ -104,7 +104,7 @@ class ScheduleRunner:
         """Run due jobs until ``stop`` is set."""
         while not stop.is_set():
             try:
-                if not self._db.disk.low:
+                if not self._db.disk.is_low:
                     await self._sweep(self._worth_a_look())
             except DATABASE_ERRORS as error:
                 self._telemetry.log("sweeper_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error))

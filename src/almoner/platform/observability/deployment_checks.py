@@ -59,7 +59,7 @@ def describe_error(error: BaseException) -> str:
     return f"{own or type(error).__name__} ({type(cause).__name__}: {' '.join(str(cause).split())[:400]})"
 
 
-class PartsWatch:
+class DependencyMonitor:
     """Repeats probes while a worker runs. Logs, metrics and `/readyz?verbose` show what fails or soon will."""
 
     def __init__(self, probes: Sequence[NamedProbe], deployment: Deployment, telemetry: Telemetry) -> None:

@@ -68,6 +68,6 @@ def _unless_disk_low(db: Database, check: Check) -> Check:
     """While the disk is nearly full, background work rests; a server that still answers reads stays in service."""
 
     async def checked() -> str | None:
-        return None if db.disk.low else await check()
+        return None if db.disk.is_low else await check()
 
     return checked

@@ -4,7 +4,7 @@ import asyncio
 import ssl
 from datetime import UTC, datetime
 
-from almoner.platform.outbound.lookups import connect_peer
+from almoner.platform.outbound.lookups import connect_to_host
 
 
 async def find_certificate_end(host: str, port: int, context: ssl.SSLContext | None = None) -> datetime:
@@ -13,7 +13,7 @@ async def find_certificate_end(host: str, port: int, context: ssl.SSLContext | N
     ``context``: whom to trust; the system's authorities if it is not given. Raises ssl.SSLError for one that clients
     refuse, OSError if the server cannot be reached.
     """
-    connection = await connect_peer(host, port)
+    connection = await connect_to_host(host, port)
     _, writer = await asyncio.open_connection(
         sock=connection, ssl=context or ssl.create_default_context(), server_hostname=host
     )

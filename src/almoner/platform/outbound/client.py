@@ -178,7 +178,7 @@ class _Resolver(AbstractResolver):
                 found = await self._lookup(host, port)
         for address in found:
             _ensure_allowed(address, loopback=self._loopback)
-        return lookups.resolved(host, port, found)
+        return lookups.to_resolve_results(host, port, found)
 
     async def close(self) -> None:
         """Nothing is held open here."""

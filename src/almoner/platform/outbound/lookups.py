@@ -28,7 +28,7 @@ async def look_up(host: str, port: int) -> Sequence[str]:
     return [str(where[0]) for *_, where in found]
 
 
-async def look_up_peer(host: str, port: int = 0) -> Sequence[str]:
+async def resolve_host(host: str, port: int = 0) -> Sequence[str]:
     """The addresses of a name in ten seconds at most. Raises OSError."""
     if _running[host] >= _MOST_OF_NAME:
         raise socket.gaierror(socket.EAI_AGAIN, f"{_MOST_OF_NAME} lookups of this name have no answer yet")
@@ -45,10 +45,10 @@ def _end(host: str, asking: "asyncio.Task[Sequence[str]]") -> None:
         asking.exception()  # somebody may have waited no longer
 
 
-async def connect_peer(host: str, port: int) -> socket.socket:
+async def connect_to_host(host: str, port: int) -> socket.socket:
     """A connection to the first address that takes it. Raises OSError."""
     loop, failure = asyncio.get_running_loop(), OSError(f"{host} has no address")
-    for address in await look_up_peer(host, port):
+    for address in await resolve_host(host, port):
         connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
         try:
             connection.setblocking(False)
@@ -63,7 +63,7 @@ async def connect_peer(host: str, port: int) -> socket.socket:
     raise failure
 
 
-def peer_session(timeout: aiohttp.ClientTimeout) -> aiohttp.ClientSession:
+def open_http_session(timeout: aiohttp.ClientTimeout) -> aiohttp.ClientSession:
     """HTTP to a peer: nothing from the environment, no cookies. To be made inside the event loop."""
     connector = aiohttp.TCPConnector(resolver=_Resolver())
     return aiohttp.ClientSession(
@@ -71,7 +71,7 @@ def peer_session(timeout: aiohttp.ClientTimeout) -> aiohttp.ClientSession:
     )
 
 
-def resolved(host: str, port: int, addresses: Sequence[str]) -> list[ResolveResult]:
+def to_resolve_results(host: str, port: int, addresses: Sequence[str]) -> list[ResolveResult]:
     """Addresses as aiohttp takes them."""
     return [
         ResolveResult(
@@ -93,7 +93,7 @@ class _Resolver(AbstractResolver):
         port: int = 0,
         family: socket.AddressFamily = socket.AF_UNSPEC,  # noqa: ARG002 - both families, always
     ) -> list[ResolveResult]:
-        return resolved(host, port, await look_up_peer(host, port))
+        return to_resolve_results(host, port, await resolve_host(host, port))
 
     async def close(self) -> None:
         """Nothing is held open here."""

@@ -12,7 +12,7 @@ from rapidfuzz.distance import Levenshtein
 
 from almoner.screening.matching import tables
 from almoner.screening.matching.domain import NameLikeness, PreparedName, ScorePart, SoundedName
-from almoner.screening.matching.sounds import LATIN_STOPS, latin_keys, merged
+from almoner.screening.matching.sounds import LATIN_STOPS, latin_keys, merge_l_and_r
 from almoner.screening.matching.spelling import normalise_text
 from almoner.screening.matching.syllables import coarse_name, spelling_likeness
 from almoner.screening.matching.transcription import transcription_likeness
@@ -123,7 +123,7 @@ def _spelling_likeness(sounds: SoundedName, latin: PreparedName) -> float:
 @lru_cache(maxsize=65_536)
 def _latin(word: str, *, merges: bool) -> frozenset[str]:
     keys = latin_keys(word)
-    return frozenset(map(merged, keys)) if merges else keys
+    return frozenset(map(merge_l_and_r, keys)) if merges else keys
 
 
 def _best_pairs(found: Iterable[_Pair]) -> list[_Pair]:

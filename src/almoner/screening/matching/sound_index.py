@@ -26,7 +26,7 @@ from almoner.screening.matching.sound_comparison import (
     max_possible_likeness,
     read_coarse_forms,
 )
-from almoner.screening.matching.sounds import merged, read_latin_keys
+from almoner.screening.matching.sounds import merge_l_and_r, read_latin_keys
 
 _MOST_COMPARED: Final = 160
 """Names that are compared with one that is asked for: those that share the most words."""
@@ -120,7 +120,7 @@ class SoundIndex:
     def _find_sounding_foreign(self, word: str, /) -> tuple[int, ...]:
         """Names in another script with a word that a word in Latin letters may be."""
         keys = read_latin_keys(word)
-        keys |= set(map(merged, keys))
+        keys |= set(map(merge_l_and_r, keys))
         near = {place for key in keys for part in _around(key) for place in self._near_foreign[part]}
         close = (other for other in (self._foreign_keys[place] for place in near) if is_near_key(other, keys))
         return tuple({number for other in close for number in self._by_foreign_key[other]})
@@ -184,7 +184,7 @@ class SoundIndex:
 
     @cached_property
     def _merged_keys(self) -> "_KeysOfWords":
-        return _KeysOfWords(self._latin, lambda word: frozenset(map(merged, read_latin_keys(word))))
+        return _KeysOfWords(self._latin, lambda word: frozenset(map(merge_l_and_r, read_latin_keys(word))))
 
     @cached_property
     def _spellings(self) -> "_KeysOfWords":

@@ -138,7 +138,7 @@ def read_sounds(name: str) -> SoundedName | None:
 
 def _keys(word: str, script: str) -> frozenset[str]:
     keys = latin_keys(normalise_text(word)) if word.isascii() else script_keys(word, script)
-    return frozenset(map(merged, keys)) if script in _MERGING else keys
+    return frozenset(map(merge_l_and_r, keys)) if script in _MERGING else keys
 
 
 def _words(text: str) -> Iterator[str]:
@@ -154,6 +154,6 @@ def strip_diacritics(text: str) -> str:
     return "".join(sign for sign in parted if unicodedata.category(sign) not in ("Mn", "Cf") and sign != "\u0640")
 
 
-def merged(key: str) -> str:
-    """For scripts that do not tell l from r."""
+def merge_l_and_r(key: str) -> str:
+    """A key in which L and R are the same, for scripts that do not distinguish them."""
     return key.replace("L", "R")

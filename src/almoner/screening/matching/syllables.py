@@ -77,7 +77,7 @@ def _vowel(cluster: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def coarse(spelling: str) -> str:
+def coarse_spelling(spelling: str) -> str:
     """What spellings of one word share: ``jong`` and ``chung`` -> ``con``."""
     pieces = _PIECES.findall(_LETTERS.sub("", spelling[:_LONGEST]).replace("wh", "w"))
     classes = (_vowel(piece) if piece[0] in _VOWEL_LETTERS else _CONSONANTS.get(piece, piece) for piece in pieces)
@@ -86,7 +86,7 @@ def coarse(spelling: str) -> str:
 
 def coarse_name(words: Iterable[str]) -> str:
     """What spellings of a whole name share, however its words are parted."""
-    return _DOUBLED.sub(r"\1", "".join(map(coarse, words)).replace("nk", "n"))
+    return _DOUBLED.sub(r"\1", "".join(map(coarse_spelling, words)).replace("nk", "n"))
 
 
 def _jyutping(one: str) -> str:

@@ -274,7 +274,7 @@ def _is_form_inside(words: Sequence[str], place: int) -> bool:
 def _spell(words: Sequence[str]) -> tuple[str, ...]:
     """The strong words, each in one spelling."""
     strong = _without_weak(words, initials=False)
-    return tuple(_DIRECTIONS.get(word) or abbreviations.expand(word) for word in strong)
+    return tuple(_DIRECTIONS.get(word) or abbreviations.expand_abbreviation(word) for word in strong)
 
 
 def _without_weak(words: Sequence[str], *, initials: bool) -> Sequence[str]:

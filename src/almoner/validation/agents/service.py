@@ -15,7 +15,7 @@ from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
-from almoner.platform.jobs.failing_rows import handle_due_rows
+from almoner.platform.jobs.failing_rows import process_due_rows
 from almoner.screening.screenings.domain import ScreenedSubject
 from almoner.validation.agents import (
     agent_review,
@@ -271,7 +271,7 @@ async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
         for one in verifications:
             await transitions.apply_transition(tx, one.with_expiry_applied(tx.now))
 
-    return await handle_due_rows(tx, "agent_verifications.expire", store.lock_due, expire, limit)
+    return await process_due_rows(tx, "agent_verifications.expire", store.lock_due, expire, limit)
 
 
 async def erase_personal_data(retention_periods: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:

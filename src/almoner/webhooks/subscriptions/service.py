@@ -209,7 +209,7 @@ async def record_answers(
         if concern == "suspend":
             await suspend(tx, partner, subscription_id)
         else:
-            await warn(tx, partner, subscription_id)
+            await notify_partner_of_failures(tx, partner, subscription_id)
     return moved
 
 
@@ -228,7 +228,7 @@ async def _limit_attempts(tx: Tx, receivers: Mapping[UUID, ReceiverHealth]) -> N
         await queue.limit_lanes(tx, limits)
 
 
-async def warn(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
+async def notify_partner_of_failures(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
     """Tell the partner that all deliveries to an active subscription have failed for a day."""
     subscription = await store.find(tx, partner, subscription_id)
     if subscription is None or subscription.status != "active":

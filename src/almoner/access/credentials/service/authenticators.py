@@ -50,7 +50,7 @@ async def begin_setup(tx: Tx, person: Person, issuer: str, address: str | None =
     return await _build_setup(tx, secret, person, issuer, address)
 
 
-async def resume_setup(tx: Tx, person: Person, issuer: str, address: str | None = None) -> AuthenticatorSetup:
+async def get_pending_setup(tx: Tx, person: Person, issuer: str, address: str | None = None) -> AuthenticatorSetup:
     """Show the pending TOTP secret again after a wrong first code.
 
     Raises AuthenticatorNotPending.

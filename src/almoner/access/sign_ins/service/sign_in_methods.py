@@ -120,7 +120,7 @@ async def sign_in_by_passkey(
     return entered
 
 
-async def get_open_ticket(db: Database, realm: Realm, ticket: str) -> SecondFactorRequired:
+async def get_second_factor_ticket(db: Database, realm: Realm, ticket: str) -> SecondFactorRequired:
     """The pending second-factor step of a ticket. Raises TicketExpired."""
     async with db.read() as tx:
         person, _ = await _read_ticket(tx, realm, ticket)

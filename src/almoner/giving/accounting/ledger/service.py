@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from almoner.giving.accounting.ledger import store
 from almoner.giving.accounting.ledger.domain import AccountBalance, LedgerAccount, LedgerTransfer
 from almoner.giving.accounting.ledger.store import balances_at as balances_at
-from almoner.giving.accounting.ledger.store import bounds_of_period as bounds_of_period
-from almoner.giving.accounting.ledger.store import days_of_account as days_of_account
 from almoner.giving.accounting.ledger.store import find_account as find_account
+from almoner.giving.accounting.ledger.store import find_transfer_range as find_transfer_range
 from almoner.giving.accounting.ledger.store import list_balances as list_balances
-from almoner.giving.accounting.ledger.store import list_of_account as list_of_account
-from almoner.giving.accounting.ledger.store import list_of_owners as list_of_owners
-from almoner.giving.accounting.ledger.store import list_of_period as list_of_period
+from almoner.giving.accounting.ledger.store import list_day_totals_of_account as list_day_totals_of_account
 from almoner.giving.accounting.ledger.store import list_totals as list_totals
+from almoner.giving.accounting.ledger.store import list_transfers_in_period as list_transfers_in_period
+from almoner.giving.accounting.ledger.store import list_transfers_of_account as list_transfers_of_account
+from almoner.giving.accounting.ledger.store import list_transfers_of_owners as list_transfers_of_owners
 from almoner.platform.database.transactions import Tx
 
 

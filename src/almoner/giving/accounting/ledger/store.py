@@ -158,7 +158,7 @@ def _posted(row: Record) -> PostedTransfer:
     return PostedTransfer(id_, TransferKind(kind), owner_id, debit, credit, minor, posted_at)
 
 
-async def list_of_account(
+async def list_transfers_of_account(
     tx: Tx, key: str, since: datetime | None, until: datetime | None, before: int | None, limit: int
 ) -> list[PostedTransfer]:
     """The newest transfers of an account, before one of them."""
@@ -172,14 +172,14 @@ async def list_of_account(
     return [_posted(row) for row in rows]
 
 
-async def list_of_owners(tx: Tx, owner_ids: Sequence[UUID]) -> list[PostedTransfer]:
+async def list_transfers_of_owners(tx: Tx, owner_ids: Sequence[UUID]) -> list[PostedTransfer]:
     """The transfers that these records caused, in the order of posting."""
     transfers = "select * from ledger_transfer where owner_id = any($1::uuid[])"
     rows = await tx.fetch(_POSTED.format(transfers=transfers, order="asc"), list(owner_ids))
     return [_posted(row) for row in rows]
 
 
-async def days_of_account(tx: Tx, key: str, since: datetime, until: datetime) -> list[DayTotals]:
+async def list_day_totals_of_account(tx: Tx, key: str, since: datetime, until: datetime) -> list[DayTotals]:
     """What moved on an account, by day (UTC)."""
     rows = await tx.fetch(
         """
@@ -196,7 +196,7 @@ async def days_of_account(tx: Tx, key: str, since: datetime, until: datetime) ->
     return [DayTotals(*row) for row in rows]
 
 
-async def bounds_of_period(tx: Tx, since: datetime, until: datetime) -> tuple[int, int] | None:
+async def find_transfer_range(tx: Tx, since: datetime, until: datetime) -> tuple[int, int] | None:
     """The first and the last transfer of a period; None without any."""
     row = await tx.fetchrow(
         """
@@ -210,7 +210,7 @@ async def bounds_of_period(tx: Tx, since: datetime, until: datetime) -> tuple[in
     return (row[0], row[1]) if row and row[0] is not None else None
 
 
-async def list_of_period(
+async def list_transfers_in_period(
     tx: Tx, since: datetime, until: datetime, after: int, last: int, limit: int
 ) -> list[PostedTransfer]:
     """The transfers of a period in the order of posting, after one and up to another."""

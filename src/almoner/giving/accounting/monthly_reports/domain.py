@@ -159,7 +159,7 @@ def find_layout(name: str) -> ReportLayout | None:
     return next((layout for layout in LAYOUTS.values() if layout.name == name), None)
 
 
-def rows_of(layout: ReportLayout, lines: Iterable[ReportLine]) -> list[ReportRow]:
+def build_report_rows(layout: ReportLayout, lines: Iterable[ReportLine]) -> list[ReportRow]:
     """The rows of a report, by currency; nonprofits of which it has nothing to say are left out."""
     sums: dict[tuple[str, UUID], dict[str, int]] = {}
     for line in lines:
@@ -172,7 +172,7 @@ def rows_of(layout: ReportLayout, lines: Iterable[ReportLine]) -> list[ReportRow
     return rows
 
 
-def totals_of(rows: Iterable[ReportRow]) -> dict[str, tuple[int, ...]]:
+def totals_by_currency(rows: Iterable[ReportRow]) -> dict[str, tuple[int, ...]]:
     """The sums of all rows by currency."""
     totals: dict[str, tuple[int, ...]] = {}
     for row in rows:

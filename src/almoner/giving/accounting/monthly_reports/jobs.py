@@ -7,7 +7,7 @@ from almoner.access.notifications.service import Email, Notification
 from almoner.access.people import service as people
 from almoner.access.people.domain import NoSuchPerson, Role, member_realm
 from almoner.giving.accounting.monthly_reports import service
-from almoner.giving.accounting.monthly_reports.service import MAKE, NOTIFY, MakeReport, NotifyReader
+from almoner.giving.accounting.monthly_reports.service import MAKE, NOTIFY, BuildReport, NotifyReportRecipient
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.jobs.background_tasks import JobContext, Tasks
 from almoner.platform.jobs.queue import JobDone, JobOf, Result
@@ -20,14 +20,14 @@ tasks.periodic("monthly_reports.mail", service.next_mail_at, service.enqueue_mai
 
 
 @tasks.job(MAKE)
-async def make_report(context: JobContext, job: JobOf[MakeReport]) -> Result:
+async def build_report(context: JobContext, job: JobOf[BuildReport]) -> Result:
     """Make the report."""
     async with context.db.write() as tx:
-        await service.make_report(tx, job.details.report)
+        await service.build_report(tx, job.details.report)
     return JobDone()
 
 
-async def compose_link(tx: Tx, mails: MailRenderer, job: JobOf[NotifyReader]) -> Email | None:
+async def compose_link(tx: Tx, mails: MailRenderer, job: JobOf[NotifyReportRecipient]) -> Email | None:
     """The email with the link, never what the report says; None for who may not read reports any more."""
     details = job.details
     partner = Partner(details.partner)

@@ -18,19 +18,19 @@ from almoner.giving.accounting.monthly_reports.domain import (
     ReportLine,
 )
 from almoner.giving.accounting.monthly_reports.store import find as find
-from almoner.giving.accounting.monthly_reports.store import is_reader as is_reader
+from almoner.giving.accounting.monthly_reports.store import is_report_recipient as is_report_recipient
 from almoner.giving.accounting.monthly_reports.store import list_lines as list_lines
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.jobs.queue import JobKind
 
 
-class MakeReport(msgspec.Struct, frozen=True):
+class BuildReport(msgspec.Struct, frozen=True):
     """The report to generate."""
 
     report: UUID
 
 
-class NotifyReader(msgspec.Struct, frozen=True):
+class NotifyReportRecipient(msgspec.Struct, frozen=True):
     """The member to notify, and the first day of the month."""
 
     partner: UUID
@@ -38,8 +38,8 @@ class NotifyReader(msgspec.Struct, frozen=True):
     month: date
 
 
-MAKE: Final = JobKind("monthly_reports.make", MakeReport)
-NOTIFY: Final = JobKind("monthly_reports.notify", NotifyReader)
+MAKE: Final = JobKind("monthly_reports.make", BuildReport)
+NOTIFY: Final = JobKind("monthly_reports.notify", NotifyReportRecipient)
 _BATCH: Final = 100
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -72,11 +72,11 @@ async def request_report(tx: Tx, partner: Partner, month: date) -> MonthlyReport
     )
     if report is None:
         raise ReportClosed
-    await MAKE.enqueue(tx, MakeReport(report.id), unique=str(report.id))
+    await MAKE.enqueue(tx, BuildReport(report.id), unique=str(report.id))
     return report
 
 
-async def make_report(tx: Tx, report_id: UUID) -> None:
+async def build_report(tx: Tx, report_id: UUID) -> None:
     """Sum the transfers of the month; nothing happens to a report that is made already."""
     report = await store.get_for_update(tx, report_id)
     if report is None or report.status != "pending":
@@ -111,10 +111,10 @@ async def close_report(tx: Tx, partner: Partner, month: date, closed_by: str) ->
     return report
 
 
-async def set_reader(tx: Tx, partner: Partner, person_id: UUID, *, reads: bool) -> None:
+async def set_report_recipient(tx: Tx, partner: Partner, person_id: UUID, *, reads: bool) -> None:
     """Whether a person is sent a link when a month is over."""
     this = domain.month_of(tx.now, tx.deployment.time_zone)
-    await store.set_reader(tx, partner, person_id, reads=reads, month=domain.month_before(this))
+    await store.set_report_recipient(tx, partner, person_id, reads=reads, month=domain.month_before(this))
 
 
 async def next_mail_at(tx: Tx) -> datetime | None:
@@ -130,11 +130,11 @@ async def next_mail_at(tx: Tx) -> datetime | None:
 async def enqueue_mails(tx: Tx) -> int:
     """Have the report of the last month made for a batch of readers, and a link sent to them; how many."""
     month = domain.month_before(domain.month_of(tx.now - CLOSABLE_AFTER, tx.deployment.time_zone))
-    readers = await store.take_readers(tx, month, _BATCH)
+    readers = await store.claim_report_recipients(tx, month, _BATCH)
     for partner_id in sorted({partner_id for partner_id, _ in readers}):
         known = await store.find(tx, Partner(partner_id), month)
         if known is None or known.status != "closed":
             await request_report(tx, Partner(partner_id), month)
     for partner_id, person_id in readers:
-        await NOTIFY.enqueue(tx, NotifyReader(partner_id, person_id, month), unique=f"{person_id}:{month}")
+        await NOTIFY.enqueue(tx, NotifyReportRecipient(partner_id, person_id, month), unique=f"{person_id}:{month}")
     return len(readers)

@@ -177,7 +177,7 @@ async def close(tx: Tx, report: MonthlyReport, closed_by: str) -> None:
     )
 
 
-async def set_reader(tx: Tx, partner: Partner, person_id: UUID, *, reads: bool, month: date) -> None:
+async def set_report_recipient(tx: Tx, partner: Partner, person_id: UUID, *, reads: bool, month: date) -> None:
     """Whether a person is notified when a month is over. ``month``: the last of which they are not."""
     if reads:
         await tx.execute(
@@ -195,7 +195,7 @@ async def set_reader(tx: Tx, partner: Partner, person_id: UUID, *, reads: bool, 
         )
 
 
-async def is_reader(tx: Tx, partner: Partner, person_id: UUID) -> bool:
+async def is_report_recipient(tx: Tx, partner: Partner, person_id: UUID) -> bool:
     """Whether a person is notified when a month is over."""
     found: bool = await tx.fetchval(
         "select exists (select from monthly_report_reader where partner_id = $1 and person_id = $2)",
@@ -213,7 +213,7 @@ async def oldest_notified_month(tx: Tx) -> date | None:
 
 
 @across_partners("sweep")
-async def take_readers(tx: Tx, month: date, limit: int) -> list[tuple[UUID, UUID]]:
+async def claim_report_recipients(tx: Tx, month: date, limit: int) -> list[tuple[UUID, UUID]]:
     """Readers who were not notified of a month yet, as (partner, person); from now on they were."""
     rows = await tx.fetch(
         """

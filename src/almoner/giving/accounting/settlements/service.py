@@ -42,7 +42,7 @@ from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money, format_amount
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.jobs.failing_rows import handle_rows
+from almoner.platform.jobs.failing_rows import process_rows
 
 BATCH: Final = 100
 """Lines in one transaction: other payments of the provider and currency wait for it, for 500 five times as long."""
@@ -216,7 +216,7 @@ async def recheck_exceptions(tx: Tx, checked_before: datetime, limit: int = BATC
     found = await store.exceptions_checked_before(tx, checked_before, limit)
     # One provider in a transaction, so that what is held is always held in one order.
     own = [stored for stored in found if stored.provider == found[0].provider]
-    failed = await handle_rows(tx, "settlements.look_again", own, recheck)
+    failed = await process_rows(tx, "settlements.look_again", own, recheck)
     await store.mark_checked(tx, [stored.id for stored in failed])
     return len(own)
 

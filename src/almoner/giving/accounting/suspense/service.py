@@ -32,7 +32,7 @@ from almoner.kit.ids import encode_uuid
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events import outbox
 from almoner.platform.jobs import queue
-from almoner.platform.jobs.failing_rows import handle_due_rows
+from almoner.platform.jobs.failing_rows import process_due_rows
 from almoner.platform.jobs.queue import JobKind, NewJob
 from almoner.platform.observability.loggers import get_logger
 
@@ -114,7 +114,7 @@ async def decide_due_payments(tx: Tx, limit: int = BATCH) -> int:
         transfers += await _write_off(tx, to_dismiss, BY_RULE, None)
         ledger.post_at_commit(tx, transfers)
 
-    return await handle_due_rows(tx, "suspense.decide", store.lock_due, decide, limit)
+    return await process_due_rows(tx, "suspense.decide", store.lock_due, decide, limit)
 
 
 async def begin_refund(tx: Tx, unallocated_payment_id: UUID, note: str, by: str) -> UnallocatedPayment:

@@ -21,9 +21,9 @@ from almoner.platform.files.iso20022 import (
     MessageRefused,
     child_elements,
     descendant_texts,
-    element_text,
-    find_element,
-    find_elements,
+    element_text_at_path,
+    find_element_by_path,
+    find_elements_by_path,
 )
 
 _MESSAGE: Final = "camt.053.001"
@@ -71,13 +71,13 @@ def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
             what += f", and what is read is {_MESSAGE}.{_VERSIONS[0]:02} to .{_VERSIONS[-1]:02}"
         raise StatementError(f"This is not a bank statement but {what}.")
     digest, wrong, found = sha256(content).hexdigest(), list[str](), list[BankStatement]()
-    file_page = find_element(message, "GrpHdr", "MsgPgntn")  # version 2 has it for the whole file
+    file_page = find_element_by_path(message, "GrpHdr", "MsgPgntn")  # version 2 has it for the whole file
     for one in child_elements(message, "Stmt"):
         problems: list[str] = []
-        page = find_element(one, "StmtPgntn")
+        page = find_element_by_path(one, "StmtPgntn")
         if statement := _statement(one, file_page if page is None else page, digest, problems):
             found.append(statement)
-        name = element_text(one, "Id") or "without a number"
+        name = element_text_at_path(one, "Id") or "without a number"
         wrong += [f"{_account(one) or 'no account'}, {name}: {problem}" for problem in problems]
     return found, wrong
 
@@ -95,17 +95,17 @@ def _statement(element: Element, page: Element | None, digest: str, problems: li
     first, last = [_signed(balance, currency, problems) for balance in balances]
     if problems or currency is None:
         return None
-    ended = _day(find_element(balances[1], "Dt")) or _day(find_element(element, "FrToDt", "ToDtTm"))
+    ended = _day(find_element_by_path(balances[1], "Dt")) or _day(find_element_by_path(element, "FrToDt", "ToDtTm"))
     reading = _StatementReader(currency, ended)
     found = [
         moved
         for position, entry in enumerate(child_elements(element, "Ntry"), 1)
         for moved in reading.read(entry, position)
     ]
-    sequence = (element_text(element, "ElctrncSeqNb") or element_text(element, "LglSeqNb") or "")[
+    sequence = (element_text_at_path(element, "ElctrncSeqNb") or element_text_at_path(element, "LglSeqNb") or "")[
         :MAX_STATEMENT
     ] or None
-    name = element_text(element, "Id") or sequence or (ended.isoformat() if ended else digest[:16])
+    name = element_text_at_path(element, "Id") or sequence or (ended.isoformat() if ended else digest[:16])
     return BankStatement(
         account=account,
         reference=movements.shorten_with_hash(_page_name(name, page), MAX_STATEMENT),
@@ -123,14 +123,14 @@ def _statement(element: Element, page: Element | None, digest: str, problems: li
 
 def _account(element: Element) -> str:
     for way in (("IBAN",), ("Othr", "Id"), ("BBAN",), ("PrtryAcct", "Id"), ("UPIC",)):
-        if found := element_text(element, "Acct", "Id", *way):
+        if found := element_text_at_path(element, "Acct", "Id", *way):
             return found
     return ""
 
 
 def _currency(element: Element) -> str | None:
     """Of the account; or of its balances, or of all entries."""
-    stated = element_text(element, "Acct", "Ccy")
+    stated = element_text_at_path(element, "Acct", "Ccy")
     if stated is None:
         balances = {_currency_of(balance) for balance in child_elements(element, "Bal")} - {None}
         entries = {_currency_of(entry) for entry in child_elements(element, "Ntry")} - {None}
@@ -139,15 +139,17 @@ def _currency(element: Element) -> str | None:
 
 
 def _currency_of(element: Element) -> str | None:
-    amount = find_element(element, "Amt")
+    amount = find_element_by_path(element, "Amt")
     return (amount.get("Ccy") or "").strip().upper() or None if amount is not None else None
 
 
 def _balances(element: Element) -> tuple[Element | None, Element | None]:
     """The first opening balance and the last closing one: a statement of several days has a pair for each."""
     by_code: dict[str, list[Element]] = {}
-    for balance in sorted(child_elements(element, "Bal"), key=lambda some: _day(find_element(some, "Dt")) or date.min):
-        code = element_text(balance, "Tp", "CdOrPrtry", "Cd") or element_text(balance, "Tp", "Cd") or ""
+    for balance in sorted(
+        child_elements(element, "Bal"), key=lambda some: _day(find_element_by_path(some, "Dt")) or date.min
+    ):
+        code = element_text_at_path(balance, "Tp", "CdOrPrtry", "Cd") or element_text_at_path(balance, "Tp", "Cd") or ""
         by_code.setdefault(code.upper(), []).append(balance)
     interim = by_code.get("ITBD", [])
     between = interim if len(interim) > 1 else []
@@ -158,8 +160,10 @@ def _balances(element: Element) -> tuple[Element | None, Element | None]:
 
 def _page_name(name: str, page: Element | None) -> str:
     """The bank's name of a statement; a long one comes in pages, each of which has lines of its own."""
-    number = element_text(page, "PgNb")
-    is_whole = number is None or (number.lstrip("0") == "1" and element_text(page, "LastPgInd") in ("true", "1"))
+    number = element_text_at_path(page, "PgNb")
+    is_whole = number is None or (
+        number.lstrip("0") == "1" and element_text_at_path(page, "LastPgInd") in ("true", "1")
+    )
     return name if is_whole else f"{name}/{number}"
 
 
@@ -180,22 +184,25 @@ class _StatementReader:
 
     def _movements(self, entry: Element) -> Iterator[BankMovement]:
         status = (
-            element_text(entry, "Sts", "Cd") or element_text(entry, "Sts", "Prtry") or element_text(entry, "Sts") or ""
+            element_text_at_path(entry, "Sts", "Cd")
+            or element_text_at_path(entry, "Sts", "Prtry")
+            or element_text_at_path(entry, "Sts")
+            or ""
         ).upper()
         if status in _NOT_BOOKED:
             return
         if status not in _BOOKED:
             raise _Unreadable(f"the status {status[:40]} is not known")
-        details = [*find_elements(entry, "NtryDtls", "TxDtls"), *child_elements(entry, "TxDtls")]
+        details = [*find_elements_by_path(entry, "NtryDtls", "TxDtls"), *child_elements(entry, "TxDtls")]
         whole = self._entry_amount(entry)
         if whole == 0:  # what banks tell beside: no money has moved
             return
-        sign, reversal = self._sign(entry, details), (element_text(entry, "RvslInd") or "") in ("true", "1")
+        sign, reversal = self._sign(entry, details), (element_text_at_path(entry, "RvslInd") or "") in ("true", "1")
         day = self._booking_day(entry)
         lines = self._lines(entry, details, whole, sign, reversal=reversal)
         batch = _batch_references(entry, details) if len(lines) == 1 else []
         for part, minor, reference in lines:
-            end_to_end = movements.reference_or_none(element_text(part, "Refs", "EndToEndId"))
+            end_to_end = movements.reference_or_none(element_text_at_path(part, "Refs", "EndToEndId"))
             yield movements.new_movement(
                 booked_on=day,
                 minor=sign * minor,
@@ -210,9 +217,9 @@ class _StatementReader:
 
     def _entry_amount(self, entry: Element) -> int:
         """In the account's currency; converted amounts are taken from the details of the entry."""
-        amounts = [find_element(entry, "Amt")]
+        amounts = [find_element_by_path(entry, "Amt")]
         for kind in ("TxAmt", "CntrValAmt", "InstdAmt"):
-            amounts += find_elements(entry, "AmtDtls", kind, "Amt")
+            amounts += find_elements_by_path(entry, "AmtDtls", kind, "Amt")
         stated = [one for one in amounts if one is not None]
         if not stated:
             raise _Unreadable("it has no amount")
@@ -228,15 +235,15 @@ class _StatementReader:
         return found
 
     def _sign(self, entry: Element, details: Sequence[Element]) -> int:
-        stated = element_text(entry, "CdtDbtInd")
-        ways = {stated} if stated else {element_text(part, "CdtDbtInd") for part in details} - {None}
+        stated = element_text_at_path(entry, "CdtDbtInd")
+        ways = {stated} if stated else {element_text_at_path(part, "CdtDbtInd") for part in details} - {None}
         sign = {"CRDT": 1, "DBIT": -1}.get((ways.pop() or "").upper(), _NO_SIGN) if len(ways) == 1 else _NO_SIGN
         if sign == _NO_SIGN:
             raise _Unreadable("it does not say whether it came or left")
         return sign
 
     def _booking_day(self, entry: Element) -> date:
-        dates = [one for name in ("BookgDt", "ValDt") if (one := find_element(entry, name)) is not None]
+        dates = [one for name in ("BookgDt", "ValDt") if (one := find_element_by_path(entry, name)) is not None]
         if day := next((day for one in dates if (day := _day(one))), None if dates else self._ended):
             return day
         raise _Unreadable("it has no date")
@@ -244,7 +251,7 @@ class _StatementReader:
     def _lines(
         self, entry: Element, details: Sequence[Element], whole: int, sign: int, *, reversal: bool
     ) -> list[_Line]:
-        named = movements.reference_or_none(element_text(entry, "AcctSvcrRef"))
+        named = movements.reference_or_none(element_text_at_path(entry, "AcctSvcrRef"))
         minors = self._part_amounts(details, sign)
         if len(details) > 1 and sum(one or 0 for one in minors) == whole and all(minors):
             return [
@@ -264,25 +271,25 @@ class _StatementReader:
 
 def _part_amount(part: Element, currency: str) -> Element | None:
     stated = [
-        find_element(part, "Amt"),
-        *(find_element(part, "AmtDtls", kind, "Amt") for kind in ("TxAmt", "CntrValAmt", "InstdAmt")),
+        find_element_by_path(part, "Amt"),
+        *(find_element_by_path(part, "AmtDtls", kind, "Amt") for kind in ("TxAmt", "CntrValAmt", "InstdAmt")),
     ]
     return next((one for one in stated if one is not None and (one.get("Ccy") or currency) == currency), None)
 
 
 def _same_way(part: Element, sign: int) -> bool:
-    return element_text(part, "CdtDbtInd") in (None, "CRDT" if sign > 0 else "DBIT")
+    return element_text_at_path(part, "CdtDbtInd") in (None, "CRDT" if sign > 0 else "DBIT")
 
 
 def _reference(part: Element | None) -> str | None:
     for name in ("AcctSvcrRef", "AcctSvcrTxId"):
-        if found := movements.reference_or_none(element_text(part, "Refs", name)):
+        if found := movements.reference_or_none(element_text_at_path(part, "Refs", name)):
             return found
     return None
 
 
 def _counterparty(part: Element | None, *, incoming: bool) -> str | None:
-    parties = find_element(part, "RltdPties")
+    parties = find_element_by_path(part, "RltdPties")
     for role in ("Dbtr", "UltmtDbtr") if incoming else ("Cdtr", "UltmtCdtr"):
         for way in (
             ("Nm",),
@@ -291,62 +298,71 @@ def _counterparty(part: Element | None, *, incoming: bool) -> str | None:
             ("PstlAdr", "AdrLine"),
             ("Pty", "PstlAdr", "AdrLine"),
         ):
-            if name := element_text(parties, role, *way):
+            if name := element_text_at_path(parties, role, *way):
                 return name
     return None
 
 
 def _batch_references(entry: Element, parts: Sequence[Element]) -> list[str]:
     """What an entry names that may be of several payments: our file, the batch, the payments."""
-    if len(parts) == 1 and movements.reference_or_none(element_text(parts[0], "Refs", "EndToEndId")):
+    if len(parts) == 1 and movements.reference_or_none(element_text_at_path(parts[0], "Refs", "EndToEndId")):
         return []
-    sources = [*find_elements(entry, "NtryDtls", "Btch"), *find_elements(entry, "NtryDtls", "TxDtls", "Refs")]
-    names = [element_text(some, name) for some in sources for name in ("PmtInfId", "MsgId")]
-    names += [element_text(part, "Refs", "EndToEndId") for part in parts]
+    sources = [
+        *find_elements_by_path(entry, "NtryDtls", "Btch"),
+        *find_elements_by_path(entry, "NtryDtls", "TxDtls", "Refs"),
+    ]
+    names = [element_text_at_path(some, name) for some in sources for name in ("PmtInfId", "MsgId")]
+    names += [element_text_at_path(part, "Refs", "EndToEndId") for part in parts]
     return [one for name in names if (one := movements.reference_or_none(name))]
 
 
 def _texts(part: Element | None, entry: Element, end_to_end: str | None) -> Iterator[str]:
     """All elements that can contain a payer's reference, the reference elements first."""
-    references = find_element(part, "Refs")
-    names = [element_text(references, name) for name in _REFERENCES]
+    references = find_element_by_path(part, "Refs")
+    names = [element_text_at_path(references, name) for name in _REFERENCES]
     yield from (one for name in names if (one := movements.reference_or_none(name)) and one != end_to_end)
-    yield from descendant_texts(find_element(references, "Prtry"))
-    structured = find_elements(part, "RmtInf", "Strd")
+    yield from descendant_texts(find_element_by_path(references, "Prtry"))
+    structured = find_elements_by_path(part, "RmtInf", "Strd")
     for one in (
         inner for outer in structured for name in ("CdtrRefInf", "RfrdDocInf") for inner in child_elements(outer, name)
     ):
         yield from _stated(one, ("Ref",), ("Nb",), ("LineDtls", "Id", "Nb"))
     yield from _stated(part, ("RmtInf", "Ustrd"), ("RmtInf", "Strd", "AddtlRmtInf"), ("AddtlTxInf",))
-    for related in find_elements(part, "RltdRmtInf", "RmtId"):
+    for related in find_elements_by_path(part, "RltdRmtInf", "RmtId"):
         yield from descendant_texts(related)
     yield from _stated(entry, ("AddtlNtryInf",))
-    if (counted := element_text(entry, "NtryRef")) and not _COUNT.fullmatch(counted):
+    if (counted := element_text_at_path(entry, "NtryRef")) and not _COUNT.fullmatch(counted):
         yield counted
 
 
 def _stated(element: Element | None, *ways: Sequence[str]) -> Iterator[str]:
-    yield from (text for way in ways for text in map(element_text, find_elements(element, *way)) if text)
+    yield from (
+        text for way in ways for text in map(element_text_at_path, find_elements_by_path(element, *way)) if text
+    )
 
 
 def _return_reason(part: Element | None) -> str | None:
-    information = find_element(part, "RtrInf")
+    information = find_element_by_path(part, "RtrInf")
     if information is None:
         return None
-    code = element_text(information, "Rsn", "Cd") or element_text(information, "Rsn", "Prtry") or "returned"
-    more = [text for text in map(element_text, child_elements(information, "AddtlInf")) if text]
+    code = (
+        element_text_at_path(information, "Rsn", "Cd")
+        or element_text_at_path(information, "Rsn", "Prtry")
+        or "returned"
+    )
+    more = [text for text in map(element_text_at_path, child_elements(information, "AddtlInf")) if text]
     return " ".join([code, *more])
 
 
 def _signed(balance: Element | None, currency: str | None, problems: list[str]) -> int | None:
-    amount = find_element(balance, "Amt")
+    amount = find_element_by_path(balance, "Amt")
     if amount is None or currency is None:
         return None
     minor = amount_in_minor_units(amount, currency)
     if isinstance(minor, str):
         problems.append(f"a balance: {minor}")
         return None
-    return minor if element_text(balance, "CdtDbtInd") != "DBIT" else -minor
+    return minor if element_text_at_path(balance, "CdtDbtInd") != "DBIT" else -minor
 
 
 def amount_in_minor_units(amount: Element, currency: str) -> int | str:
@@ -360,7 +376,7 @@ def amount_in_minor_units(amount: Element, currency: str) -> int | str:
 
 
 def _day(element: Element | None) -> date | None:
-    text = element_text(element, "Dt") or element_text(element, "DtTm") or element_text(element)
+    text = element_text_at_path(element, "Dt") or element_text_at_path(element, "DtTm") or element_text_at_path(element)
     try:
         return date.fromisoformat(text[:10]) if text else None
     except ValueError:  # of a year that no calendar here has

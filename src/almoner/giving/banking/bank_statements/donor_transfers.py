@@ -40,7 +40,7 @@ _BACK: Final = frozenset({"refunded", "sent"})
 _GOING: Final = frozenset({"refunding", "pending"}) | _BACK
 
 
-async def receive_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
+async def book_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
     """Book a transfer with a donation's reference: it pays the donation or becomes unallocated.
 
     Raises StatementError when the ledger did not take it.

@@ -168,7 +168,7 @@ async def get_details(tx: Tx, line_id: UUID) -> LineDetails:
     return found
 
 
-async def keep_upload(tx: Tx, file_name: str, content: bytes, mapping: str | None, *, by: str) -> StatementUpload:
+async def store_upload(tx: Tx, file_name: str, content: bytes, mapping: str | None, *, by: str) -> StatementUpload:
     """Keep an uploaded file until somebody books or discards it."""
     upload_id, digest = tx.new_id(), sha256_digest(content).hex()
     upload = StatementUpload(upload_id, file_name or "statement", digest, len(content), mapping, by, tx.now)
@@ -391,7 +391,7 @@ async def _apply_match(
         await store.mark_matched(tx, line.id, "request", made.id, by)
         return None
     if isinstance(thing, Payment):
-        taken = await (donor_transfers.receive_transfer if matched_as == "donation" else donor_transfers.book_refund)(
+        taken = await (donor_transfers.book_transfer if matched_as == "donation" else donor_transfers.book_refund)(
             tx, line, thing
         )
         if not isinstance(taken, OpenLineReason):

@@ -177,17 +177,17 @@ def parse_pain002(content: bytes) -> StatusReport:
             f"This is no status report of a bank: it is {kind}.{version:02}, and what is read is {_ANSWER}."
             f"{_VERSIONS[0]:02} to .{_VERSIONS[-1]:02}."
         )
-    about = iso20022.find_element(report, "OrgnlGrpInfAndSts")
+    about = iso20022.find_element_by_path(report, "OrgnlGrpInfAndSts")
     batches = iso20022.child_elements(report, "OrgnlPmtInfAndSts")
-    named = iso20022.find_elements(about, "OrgnlMsgId")
-    original = iso20022.element_text(named[0]) if len(named) == 1 else None
+    named = iso20022.find_elements_by_path(about, "OrgnlMsgId")
+    original = iso20022.element_text_at_path(named[0]) if len(named) == 1 else None
     if about is None or original is None:
         raise PaymentFileError("This status report does not name the one file that it is of, in OrgnlMsgId.")
     digest = sha256(content).hexdigest()
     return StatusReport(
-        message_id=(iso20022.element_text(report, "GrpHdr", "MsgId") or digest)[:35],
+        message_id=(iso20022.element_text_at_path(report, "GrpHdr", "MsgId") or digest)[:35],
         original_message_id=original,
-        original_message_form=iso20022.element_text(about, "OrgnlMsgNmId") or "",
+        original_message_form=iso20022.element_text_at_path(about, "OrgnlMsgNmId") or "",
         sha256=digest,
         whole=_group_status(about, "GrpSts"),
         batches=tuple((_batch_id(some), _group_status(some, "PmtInfSts")) for some in batches),
@@ -200,20 +200,20 @@ def parse_pain002(content: bytes) -> StatusReport:
 
 
 def _batch_id(some: Element) -> str:
-    return iso20022.element_text(some, "OrgnlPmtInfId") or ""
+    return iso20022.element_text_at_path(some, "OrgnlPmtInfId") or ""
 
 
 def _group_status(element: Element, status: str) -> GroupStatus:
     return GroupStatus(
         _bank_status(element, status),
         _stated(element, "OrgnlNbOfTxs"),
-        _sum(iso20022.find_element(element, "OrgnlCtrlSum")),
+        _sum(iso20022.find_element_by_path(element, "OrgnlCtrlSum")),
     )
 
 
 def _stated(element: Element, name: str) -> str | None:
     """A text that may be empty, which is not the same as missing."""
-    found = iso20022.find_element(element, name)
+    found = iso20022.find_element_by_path(element, name)
     return None if found is None else (found.text or "").strip()
 
 
@@ -227,10 +227,10 @@ def _sum(element: Element | None) -> Decimal | None:
 
 
 def _transaction_status(element: Element, batch: str) -> TransactionStatus:
-    amount = iso20022.find_element(element, "OrgnlTxRef", "Amt", "InstdAmt")
+    amount = iso20022.find_element_by_path(element, "OrgnlTxRef", "Amt", "InstdAmt")
     currency = amount.get("Ccy") if amount is not None else None
     return TransactionStatus(
-        iso20022.element_text(element, "OrgnlEndToEndId") or "",
+        iso20022.element_text_at_path(element, "OrgnlEndToEndId") or "",
         batch,
         currency,
         _sum(amount),
@@ -246,8 +246,8 @@ def _bank_status(element: Element, status: str) -> BankStatus | None:
 def _reason(reasons: list[Element]) -> str | None:
     """The first reason: the bank's code, and its words."""
     for one in reasons:
-        code = iso20022.element_text(one, "Rsn", "Cd") or iso20022.element_text(one, "Rsn", "Prtry")
-        words = [iso20022.element_text(some) for some in iso20022.child_elements(one, "AddtlInf")]
+        code = iso20022.element_text_at_path(one, "Rsn", "Cd") or iso20022.element_text_at_path(one, "Rsn", "Prtry")
+        words = [iso20022.element_text_at_path(some) for some in iso20022.child_elements(one, "AddtlInf")]
         if stated := " ".join(part for part in (code, *words) if part):
             return stated[:400]
     return None

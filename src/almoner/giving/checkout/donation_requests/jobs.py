@@ -9,7 +9,7 @@ from uuid import UUID
 from almoner.giving.checkout.donation_requests import flows, service
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import JobContext, Tasks
-from almoner.platform.jobs.failing_rows import handle_rows
+from almoner.platform.jobs.failing_rows import process_rows
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
 
 RUN: Final = JobKind("requests.run", Nothing)
@@ -37,7 +37,7 @@ async def _allocate_next(tx: Tx) -> int:
             await service.allocate_payment(tx, request_id)
 
     for request_id in await service.requests_awaiting_allocation(tx, _TRIED):
-        if not await handle_rows(tx, ALLOCATE, [request_id], allocate, key=str):
+        if not await process_rows(tx, ALLOCATE, [request_id], allocate, key=str):
             return 1
     return 0
 

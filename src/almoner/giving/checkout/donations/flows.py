@@ -236,7 +236,7 @@ class _StartPayment(_PaymentFlow):
             return FlowDone(domain.session_donation_of(donation, payment))
         session.ensure_open(tx.now)
         if payment.provider == BANK_TRANSFER:
-            await payments.end_transfer(tx, payment)
+            await payments.cancel_transfer(tx, payment)
             return await self._attempt(tx, session)
         if self._ended == payment.id:
             return FlowDone(
@@ -375,7 +375,7 @@ class _CancelPayment(_PaymentFlow):
         if payment is None or not payment.is_payable:
             return FlowDone(True)
         if payment.provider == BANK_TRANSFER:
-            await payments.end_transfer(tx, payment)
+            await payments.cancel_transfer(tx, payment)
             return FlowDone(True)
         if payment.provider_payment is None:
             return await self.start(tx, payment) or FlowDone(True)

@@ -259,7 +259,7 @@ async def _record_unallocated(
     if payment is not None:
         await payments.update_attempt_status(tx, payment, "held", provider_payment)
     if provider_payment.payment_method is not None:
-        await donation_subscriptions.release_saved(tx, provider, provider_payment.payment_method)
+        await donation_subscriptions.release_payment_method(tx, provider, provider_payment.payment_method)
     await suspense.record_unallocated_payment(tx, provider, provider_payment, payment, reason)
 
 
@@ -309,7 +309,9 @@ async def cancel_abandoned_donations(tx: Tx, limit: int = BATCH) -> int:
             tx, domain.CANCELLED, [(one.partner_id, serialise_for_api(tx, one)) for one in cancelled]
         )
         await _enqueue_live_cancels(tx, [donation.id for donation in cancelled])
-        await donation_subscriptions.end_unpaid(tx, [one.subscription_id for one in cancelled if one.subscription_id])
+        await donation_subscriptions.cancel_unstarted(
+            tx, [one.subscription_id for one in cancelled if one.subscription_id]
+        )
     return len(cancelled)
 
 

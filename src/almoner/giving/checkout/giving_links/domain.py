@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from almoner.giving.checkout.sessions.domain import NO_OPTIONS, DonationFrequency, GiftOptions
+from almoner.giving.checkout.sessions.domain import NO_OPTIONS, DonationFrequency, DonationOptions
 from almoner.kit.errors import BadRequest
 
 MAX_LINKS: Final = 1000
@@ -75,7 +75,7 @@ class GivingLink:
     expires_at: datetime | None
     created_at: datetime
     updated_at: datetime
-    options: GiftOptions = NO_OPTIONS
+    options: DonationOptions = NO_OPTIONS
 
     def is_open(self, now: datetime) -> bool:
         """Whether donors can give by it."""

@@ -7,7 +7,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from almoner.giving.checkout.giving_links.domain import GivingLink, Progress, Recipient, Refusal
-from almoner.giving.checkout.sessions.domain import GiftOptions
+from almoner.giving.checkout.sessions.domain import DonationOptions
 from almoner.nonprofits.organisations.domain import donation_currencies_of_country
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
@@ -24,7 +24,7 @@ _LISTS: Final = frozenset({"organisation_ids", "currencies", "frequencies", "all
 def _link(row: Record) -> GivingLink:
     names = _COLUMNS.split(", ")
     values: dict[str, Any] = {name: tuple(row[name]) if name in _LISTS else row[name] for name in names[:19]}
-    options = GiftOptions(
+    options = DonationOptions(
         tuple(row["suggested_minor"]),
         row["minimum_minor"],
         row["maximum_minor"],

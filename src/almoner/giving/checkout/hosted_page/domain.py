@@ -9,7 +9,7 @@ from typing import Final
 
 from babel import Locale
 
-from almoner.giving.checkout.sessions.domain import NO_OPTIONS, GiftOptions
+from almoner.giving.checkout.sessions.domain import NO_OPTIONS, DonationOptions
 from almoner.kit.money import currency_exponent
 from almoner.platform.pages import numbers
 from almoner.platform.pages.numbers import AmountProblem
@@ -84,7 +84,7 @@ class DonationAmounts:
     suggested: tuple[int, ...]
 
 
-def donation_amounts_for(currency: str, options: GiftOptions = NO_OPTIONS) -> DonationAmounts:
+def donation_amounts_for(currency: str, options: DonationOptions = NO_OPTIONS) -> DonationAmounts:
     """The amounts for a currency, within the bounds of the options. Raises MoneyError for an unknown currency."""
     unit: int = 10 ** currency_exponent(currency)
     least, *usual = (amount * unit for amount in _AMOUNTS.get(currency, _OTHERS))
@@ -94,7 +94,7 @@ def donation_amounts_for(currency: str, options: GiftOptions = NO_OPTIONS) -> Do
     return DonationAmounts(currency, minimum, maximum, suggested or (minimum,))
 
 
-def find_amount_problems(options: GiftOptions, currency: str) -> list[str]:
+def find_amount_problems(options: DonationOptions, currency: str) -> list[str]:
     """A sentence for each amount of the options that nobody could give."""
     usual = donation_amounts_for(currency)
     minimum, maximum = options.minimum or usual.minimum, options.maximum or usual.maximum

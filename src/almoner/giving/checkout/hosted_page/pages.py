@@ -52,13 +52,13 @@ _COOKIE_SECONDS: Final = 49 * 3600  # a day of the session, an hour of grace, an
 _FORM_COOKIE_SECONDS: Final = 2 * 3600  # requests stay small; who comes back later types again
 
 
-class HasViews(Protocol):
+class PagesWithViews(Protocol):
     """Pages that can say what went wrong."""
 
     views: HostedPageViews
 
 
-S = TypeVar("S", bound=HasViews)
+S = TypeVar("S", bound=PagesWithViews)
 Handler = Callable[[S, Request], Awaitable[Response]]
 
 
@@ -242,7 +242,7 @@ class DonationPages:
         if details.frequency == "one_time" or form.another:
             return False, False
         async with self._db.write() as tx:
-            if not await service.gives_regularly(tx, opened.giving.session, details.email):
+            if not await service.has_regular_donation(tx, opened.giving.session, details.email):
                 return False, False
             if await card_testing.is_email_verified(tx, opened.id, details.email):
                 return True, False

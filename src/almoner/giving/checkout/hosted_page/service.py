@@ -127,7 +127,7 @@ async def is_payment_of_session(tx: Tx, session_id: UUID, payment_id: UUID) -> b
     return payment is not None and await donations.session_id_of(tx, payment.donation_id) == session_id
 
 
-async def gives_regularly(tx: Tx, session: DonationSession, email: str) -> bool:
+async def has_regular_donation(tx: Tx, session: DonationSession, email: str) -> bool:
     """Whether a donor with this email address gives regularly to the session's nonprofit already."""
     partner = Partner(session.partner_id)
     found = await donation_subscriptions.find_live_of_donor(tx, partner, email, session.organisation_id)

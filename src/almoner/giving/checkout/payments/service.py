@@ -82,7 +82,7 @@ async def start_transfer(tx: Tx, payment: Payment, url: str) -> Payment:
     return await get_for_update(tx, payment.id)
 
 
-async def end_transfer(tx: Tx, payment: Payment) -> None:
+async def cancel_transfer(tx: Tx, payment: Payment) -> None:
     """Stop awaiting a bank transfer."""
     assert payment.provider_payment is not None, "a transfer has its reference from the start"
     await store.update_status(tx, payment.id, "cancelled", _transfer_state(tx, payment, payment.provider_payment, None))
@@ -141,4 +141,4 @@ async def record_event(tx: Tx, provider: str, event: ProviderEvent) -> bool:
 
 async def is_event_recorded(tx: Tx, provider: str, event: ProviderEvent) -> bool:
     """Whether a provider webhook was processed before."""
-    return await store.event_exists(tx, provider, event.id)
+    return await store.has_event(tx, provider, event.id)

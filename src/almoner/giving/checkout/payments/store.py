@@ -197,7 +197,7 @@ async def insert_event(tx: Tx, provider: str, event: ProviderEvent) -> bool:
     )
 
 
-async def event_exists(tx: Tx, provider: str, event_id: str) -> bool:
+async def has_event(tx: Tx, provider: str, event_id: str) -> bool:
     """Whether a notice was kept before."""
     return bool(
         await tx.fetchval(

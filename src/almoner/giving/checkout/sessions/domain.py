@@ -90,7 +90,7 @@ class Benefits:
 
 
 @dataclass(frozen=True, slots=True)
-class GiftOptions:
+class DonationOptions:
     """What may be given, and for what: amounts in the minor unit of the one currency, purposes in words.
 
     Where no amounts are suggested they are the currency's usual ones. The donor chooses one of the ``designations``.
@@ -109,7 +109,7 @@ class GiftOptions:
         return bool(self.suggested) or self.minimum is not None or self.maximum is not None
 
 
-NO_OPTIONS: Final = GiftOptions()
+NO_OPTIONS: Final = DonationOptions()
 
 
 @record
@@ -133,7 +133,7 @@ class DonationSession:
     donation_id: UUID | None = None
     frequencies: tuple[DonationFrequency, ...] = ONE_TIME
     benefits: Benefits | None = None
-    options: GiftOptions = NO_OPTIONS
+    options: DonationOptions = NO_OPTIONS
     giving_link_id: UUID | None = None
 
     def filled_success_url(self, id_: str) -> str | None:

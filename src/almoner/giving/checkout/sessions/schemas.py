@@ -10,8 +10,8 @@ from almoner.giving.checkout.sessions.domain import (
     PAGE_PURPOSE,
     Benefits,
     DonationFrequency,
+    DonationOptions,
     DonationSession,
-    GiftOptions,
     SessionStatus,
 )
 from almoner.giving.checkout.wire_types import (
@@ -83,9 +83,9 @@ class DonationSessionBody(RequestBody):
     designations: Designations | None = None
     offers_dedication: bool = Field(False, description=OFFERS_DEDICATION)
 
-    def to_options(self) -> GiftOptions:
+    def to_options(self) -> DonationOptions:
         """What is said of amounts and purposes."""
-        return GiftOptions(
+        return DonationOptions(
             tuple(self.suggested_amounts or ()),
             self.minimum,
             self.maximum,

@@ -16,8 +16,8 @@ from almoner.giving.checkout.sessions.domain import (
     NO_OPTIONS,
     Benefits,
     DonationFrequency,
+    DonationOptions,
     DonationSession,
-    GiftOptions,
     NewSession,
 )
 from almoner.giving.checkout.sessions.schemas import DonationSessionResponse
@@ -52,7 +52,7 @@ class DonationSessionRequest:
     metadata: Mapping[str, str] | None
     benefits: Benefits | None = None
     frequencies: tuple[DonationFrequency, ...] = domain.ONE_TIME
-    options: GiftOptions = NO_OPTIONS
+    options: DonationOptions = NO_OPTIONS
 
 
 async def create(

@@ -10,8 +10,8 @@ from almoner.giving.checkout.sessions.domain import (
     LIFETIME,
     SESSION,
     Benefits,
+    DonationOptions,
     DonationSession,
-    GiftOptions,
     NewSession,
 )
 from almoner.platform import idempotency
@@ -34,7 +34,7 @@ _COLUMNS: Final = (
 def _session(row: Record) -> DonationSession:
     values = [*row]
     benefits = None if row[13] is None else Benefits(row[13], row[14])
-    options = GiftOptions(tuple(row[15]), row[16], row[17], tuple(row[18]), row[20])
+    options = DonationOptions(tuple(row[15]), row[16], row[17], tuple(row[18]), row[20])
     values[12:] = [tuple(row[12]), benefits, options, row[19]]
     return DonationSession(*values)
 

@@ -19,7 +19,7 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, read_record
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
-from almoner.platform.jobs.failing_rows import handle_rows
+from almoner.platform.jobs.failing_rows import process_rows
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Nothing, Result
 from almoner.platform.observability.telemetry import Telemetry
 
@@ -119,7 +119,7 @@ async def _propagate_next(tx: Tx) -> int:
             await service.propagate_status(tx, disbursement_id)
 
     for disbursement_id in await service.disbursements_awaiting_propagation(tx, _TRIED):
-        if not await handle_rows(tx, PROPAGATE, [disbursement_id], propagate, key=str):
+        if not await process_rows(tx, PROPAGATE, [disbursement_id], propagate, key=str):
             return 1
     return 0
 

@@ -54,7 +54,7 @@ from almoner.platform.crypto import sha256_digest
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.platform.http.paging import Page
-from almoner.platform.jobs.failing_rows import handle_due_rows
+from almoner.platform.jobs.failing_rows import process_due_rows
 from almoner.platform.observability.telemetry import Telemetry
 
 BATCH: Final = 1000  # S4
@@ -348,7 +348,7 @@ async def expire_due(tx: Tx, limit: int = BATCH) -> int:
         for one in verifications:
             await transitions.store_transition(tx, one.as_at(tx.now))
 
-    return await handle_due_rows(tx, "verifications.expire", store.lock_due, expire, limit)
+    return await process_due_rows(tx, "verifications.expire", store.lock_due, expire, limit)
 
 
 async def next_due_at(tx: Tx) -> datetime | None:

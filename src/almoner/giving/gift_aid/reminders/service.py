@@ -15,7 +15,7 @@ from almoner.giving.subscriptions.donation_subscriptions import service as subsc
 from almoner.giving.subscriptions.donation_subscriptions.domain import LIVE_STATUSES, DonationSubscription
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Partner, Tx
-from almoner.platform.jobs.failing_rows import handle_due_rows
+from almoner.platform.jobs.failing_rows import process_due_rows
 from almoner.platform.jobs.queue import JobKind
 
 SEND: Final = JobKind("gift_aid_reminders.send", About)
@@ -41,7 +41,7 @@ async def remind_donors(tx: Tx, limit: int = BATCH) -> int:
             await _remind_donor(tx, one.id)
 
     lock_due = gift_aid_declarations.lock_due_reminders
-    return await handle_due_rows(tx, "gift_aid_reminders.send_due", lock_due, remind, limit)
+    return await process_due_rows(tx, "gift_aid_reminders.send_due", lock_due, remind, limit)
 
 
 async def _remind_donor(tx: Tx, declaration_id: UUID) -> None:

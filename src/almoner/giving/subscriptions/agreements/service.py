@@ -17,7 +17,7 @@ from almoner.platform.pages.translations import Language
 VERSION: Final = "2026-11"
 
 
-def every(money: Money, frequency: Frequency, language: Language) -> str:
+def format_amount_and_frequency(money: Money, frequency: Frequency, language: Language) -> str:
     """``$25.00 every month``."""
     amount = formats.format_money(money.minor, money.currency, language.locale)
     return language.text(f"regular.every.{frequency}", amount=amount)
@@ -28,7 +28,7 @@ def agreement_of(
 ) -> Agreement:
     """The agreement about a regular donation whose next payment is on a day."""
     parts = {
-        "every": every(money, frequency, language),
+        "every": format_amount_and_frequency(money, frequency, language),
         "organisation": organisation,
         "day": formats.format_day(first_day, language.locale),
     }

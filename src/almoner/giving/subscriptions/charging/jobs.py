@@ -17,7 +17,10 @@ _FOLLOW: Final = JobKind("donation_subscriptions.follow", Nothing)
 tasks: Final = Tasks()
 
 tasks.periodic(
-    "donation_subscriptions.wake", service.next_due_at, service.wake, sandbox_clock_limit=service.next_unfinished_at
+    "donation_subscriptions.wake",
+    service.next_due_at,
+    service.process_due_subscriptions,
+    sandbox_clock_limit=service.next_unfinished_charge_at,
 )
 tasks.periodic("donation_subscriptions.erase_donors", subscriptions.next_erasure_at, subscriptions.erase_donors)
 
@@ -39,7 +42,7 @@ async def propose_successors(context: JobContext, _job: JobOf[Nothing]) -> Resul
         for subscription_id in found:
             try:
                 async with context.db.write() as tx:
-                    await service.follow_successor(tx, subscription_id)
+                    await service.propose_successor_if_merged(tx, subscription_id)
             except Exception as error:
                 if isinstance(error, UNAVAILABLE_ERRORS):
                     raise

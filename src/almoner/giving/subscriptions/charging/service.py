@@ -22,23 +22,23 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import (
     DonationSubscription,
     SkipReason,
     SubscriptionCharge,
-    at_date,
     card_notice_time,
     past_due_until,
     reminder_time,
+    with_due_date,
 )
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
-from almoner.platform.jobs.failing_rows import handle_rows
+from almoner.platform.jobs.failing_rows import process_rows
 
 BATCH: Final = 50
 _LEAST_NOTICE: Final = timedelta(days=1)
 _POSTPONED: Final = timedelta(hours=1)
 
 
-async def wake(tx: Tx, limit: int = BATCH) -> int:
+async def process_due_subscriptions(tx: Tx, limit: int = BATCH) -> int:
     """Process plans that are due; returns how many."""
 
     async def process(subscriptions_: Sequence[DonationSubscription]) -> None:
@@ -47,7 +47,7 @@ async def wake(tx: Tx, limit: int = BATCH) -> int:
 
     due = await subscriptions.lock_due(tx, limit)
     paused = await partners.list_paused(tx) if due else set()
-    for subscription in await handle_rows(tx, "donation_subscriptions.wake", due, process):
+    for subscription in await process_rows(tx, "donation_subscriptions.wake", due, process):
         await subscriptions.postpone(tx, subscription.id, tx.now + _POSTPONED)
     return len(due)
 
@@ -62,7 +62,7 @@ async def next_due_at(tx: Tx) -> datetime | None:
     return await subscriptions.next_wake_at(tx)
 
 
-async def next_unfinished_at(tx: Tx) -> datetime | None:
+async def next_unfinished_charge_at(tx: Tx) -> datetime | None:
     """As ``next_due_at``; while saved payment methods are being charged, since when the first one is."""
     return await store.oldest_unfinished_charge_at(tx) or await next_due_at(tx)
 
@@ -116,7 +116,7 @@ async def _follow_dates(tx: Tx, subscription: DonationSubscription, charge: Subs
         await subscriptions.save(tx, await _remind(tx, subscription))
 
 
-async def follow_successor(tx: Tx, subscription_id: UUID) -> None:
+async def propose_successor_if_merged(tx: Tx, subscription_id: UUID) -> None:
     """Ask the donor whether an active plan may continue with the nonprofit's successor; charge nothing until then."""
     subscription = await subscriptions.get_for_update(tx, ALL_PARTNERS, subscription_id)
     if subscription.status not in LIVE_STATUSES or subscription.proposed_organisation_id is not None:
@@ -162,7 +162,7 @@ async def _open_due_date(
     if due.opened is not None:
         charge = SubscriptionCharge(subscription.id, due.opened, "open", next_attempt_at=due.first_try_at)
         await subscriptions.open_charge(tx, charge)
-    subscription = at_date(subscription, subscription.next_date(due.last), zone)
+    subscription = with_due_date(subscription, subscription.next_date(due.last), zone)
     if skipped := sorted([*due.too_late, *due.missed]):
         subscription = await subscriptions.save(tx, subscription, UPDATED)
         await subscriptions.notify_donor(tx, subscription, "dates_skipped", skipped[0])

@@ -263,7 +263,7 @@ def ensure_status(subscription: DonationSubscription, *allowed: SubscriptionStat
         raise InvalidState(f"the donation subscription is {subscription.status}, and must be {' or '.join(allowed)}")
 
 
-def begun_at(
+def as_started(
     subscription: DonationSubscription, moment: datetime, payment_id: UUID, zone: tzinfo
 ) -> DonationSubscription:
     """The plan as it starts with its first donation, whose day and time determine all later dates."""
@@ -277,15 +277,15 @@ def begun_at(
         first_payment_id=payment_id,
         last_charged_on=local.date(),
     )
-    return at_date(subscription, subscription.next_date(local.date()), zone)
+    return with_due_date(subscription, subscription.next_date(local.date()), zone)
 
 
-def at_date(subscription: DonationSubscription, due_on: date, zone: tzinfo) -> DonationSubscription:
+def with_due_date(subscription: DonationSubscription, due_on: date, zone: tzinfo) -> DonationSubscription:
     """The plan with another next date."""
     return replace(subscription, next_due_on=due_on, next_donation_at=subscription.moment_of(due_on, zone))
 
 
-def paused(
+def as_paused(
     subscription: DonationSubscription, until: datetime | None, reason: PauseReason, zone: tzinfo
 ) -> DonationSubscription:
     """The plan without its dates until then; None: until it is resumed."""
@@ -299,19 +299,21 @@ def paused(
     return replace(subscription, next_donation_at=subscription.moment_of(due_on, zone))
 
 
-def resumed(subscription: DonationSubscription, now: datetime, zone: tzinfo) -> tuple[DonationSubscription, list[date]]:
+def as_resumed(
+    subscription: DonationSubscription, now: datetime, zone: tzinfo
+) -> tuple[DonationSubscription, list[date]]:
     """The plan from now on, and the dates that fell into the pause."""
     missed = [
         day for day in subscription.dates_until(now.astimezone(zone).date()) if subscription.moment_of(day, zone) <= now
     ]
     subscription = replace(subscription, status="active", paused_until=None, pause_reason=None)
     assert subscription.next_due_on is not None, "a plan that has begun has its next date"
-    return at_date(
+    return with_due_date(
         subscription, subscription.next_date(missed[-1]) if missed else subscription.next_due_on, zone
     ), missed
 
 
-def cancelled(subscription: DonationSubscription, reason: CancellationReason, now: datetime) -> DonationSubscription:
+def as_cancelled(subscription: DonationSubscription, reason: CancellationReason, now: datetime) -> DonationSubscription:
     """The plan at its end."""
     return replace(
         subscription,
@@ -343,7 +345,7 @@ def with_frequency(
     due_on = changed.next_date(last)
     if subscription.status == "paused":
         return replace(changed, next_due_on=due_on)
-    return at_date(changed, due_on, zone)
+    return with_due_date(changed, due_on, zone)
 
 
 def _date_before(subscription: DonationSubscription) -> date:
@@ -363,7 +365,7 @@ def with_next_date(subscription: DonationSubscription, due_on: date, today: date
     """The plan with its next gift on this day, from which its dates are counted then. Raises InvalidDate."""
     if not today < due_on <= today + MAX_NEXT_DATE:
         raise InvalidDate(f"the next gift may be from {today + timedelta(days=1)} to {today + MAX_NEXT_DATE}")
-    return at_date(replace(subscription, anchor_on=due_on), due_on, zone)
+    return with_due_date(replace(subscription, anchor_on=due_on), due_on, zone)
 
 
 def wake_time(subscription: DonationSubscription, charge: SubscriptionCharge | None, zone: tzinfo) -> datetime | None:

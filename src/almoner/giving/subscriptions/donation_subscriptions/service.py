@@ -163,7 +163,7 @@ def _chosen(subscription: DonationSubscription, details: DonationDetails) -> Don
     )
 
 
-async def end_unpaid(tx: Tx, subscription_ids: list[UUID]) -> None:
+async def cancel_unstarted(tx: Tx, subscription_ids: list[UUID]) -> None:
     """End plans whose first donation was not paid."""
     for subscription_id in subscription_ids:
         subscription = await get_for_update(tx, ALL_PARTNERS, subscription_id)
@@ -172,7 +172,7 @@ async def end_unpaid(tx: Tx, subscription_ids: list[UUID]) -> None:
 
 
 async def _end(tx: Tx, subscription: DonationSubscription, reason: CancellationReason) -> DonationSubscription:
-    ended = await save(tx, domain.cancelled(subscription, reason, tx.now), domain.CANCELLED)
+    ended = await save(tx, domain.as_cancelled(subscription, reason, tx.now), domain.CANCELLED)
     if subscription.started_at is not None:
         await notify_donor(tx, ended, "cancelled")
         await _release_payment_method(tx, subscription)
@@ -182,10 +182,12 @@ async def _end(tx: Tx, subscription: DonationSubscription, reason: CancellationR
 async def _release_payment_method(tx: Tx, subscription: DonationSubscription) -> None:
     """Have the provider forget what a plan was charged to until now."""
     if subscription.payment_method is not None and subscription.provider is not None:
-        await release_saved(tx, subscription.provider, subscription.payment_method, subscription.partner_id)
+        await release_payment_method(tx, subscription.provider, subscription.payment_method, subscription.partner_id)
 
 
-async def release_saved(tx: Tx, provider: str, saved: SavedPaymentMethod, partner_id: UUID | None = None) -> None:
+async def release_payment_method(
+    tx: Tx, provider: str, saved: SavedPaymentMethod, partner_id: UUID | None = None
+) -> None:
     """Have the provider forget a saved payment method that no plan is charged to."""
     replaced = domain.PaymentMethodReplaced(provider, saved.customer, saved.id)
     await outbox.emit_internal(tx, domain.PAYMENT_METHOD_REPLACED, replaced, partner=partner_id)
@@ -211,13 +213,13 @@ async def _record_first_payment(
 ) -> None:
     if subscription.status != "pending":
         if saved is not None:
-            await release_saved(tx, payment.provider, saved, subscription.partner_id)
+            await release_payment_method(tx, payment.provider, saved, subscription.partner_id)
         await save(tx, subscription, domain.UPDATED)
         return
     zone = tx.deployment.time_zone
-    begun = domain.begun_at(subscription, payment.created_at, payment.id, zone)
+    begun = domain.as_started(subscription, payment.created_at, payment.id, zone)
     if saved is None:
-        await save(tx, domain.cancelled(begun, "payment_method_not_saved", tx.now), domain.CANCELLED)
+        await save(tx, domain.as_cancelled(begun, "payment_method_not_saved", tx.now), domain.CANCELLED)
         await notify_donor(tx, begun, "cancelled")
         return
     begun = replace(begun, provider=payment.provider, payment_method=saved, chargeable=True)
@@ -372,7 +374,9 @@ async def pause_locked(
     tx: Tx, subscription: DonationSubscription, until: datetime | None, reason: PauseReason
 ) -> DonationSubscription:
     """Like ``pause``, for a locked active plan."""
-    subscription = await save(tx, domain.paused(subscription, until, reason, tx.deployment.time_zone), domain.UPDATED)
+    subscription = await save(
+        tx, domain.as_paused(subscription, until, reason, tx.deployment.time_zone), domain.UPDATED
+    )
     await notify_donor(
         tx, subscription, "organisation_stopped" if reason == "organisation_cannot_receive" else "paused"
     )
@@ -387,7 +391,7 @@ async def resume(tx: Tx, partner: Partner, subscription_id: UUID) -> DonationSub
 async def resume_locked(tx: Tx, subscription: DonationSubscription) -> DonationSubscription:
     """Like ``resume``, for a locked plan."""
     domain.ensure_status(subscription, "paused")
-    subscription, missed = domain.resumed(subscription, tx.now, tx.deployment.time_zone)
+    subscription, missed = domain.as_resumed(subscription, tx.now, tx.deployment.time_zone)
     await skip_dates(tx, subscription.id, missed, "paused")
     charge = await find_open_charge(tx, subscription.id)
     if charge is not None and charge.next_attempt_at is None:  # it was resumed before the pause had given the date up
@@ -404,7 +408,7 @@ async def skip(tx: Tx, partner: Partner, subscription_id: UUID, by: PauseReason)
     skipped = subscription.next_due_on
     assert skipped is not None, "a plan that has begun has its next date"
     await skip_dates(tx, subscription.id, [skipped], by)
-    subscription = domain.at_date(subscription, subscription.next_date(skipped), tx.deployment.time_zone)
+    subscription = domain.with_due_date(subscription, subscription.next_date(skipped), tx.deployment.time_zone)
     subscription = await save(tx, subscription, domain.UPDATED)
     await notify_donor(tx, subscription, "date_skipped", skipped)
     return subscription
@@ -460,7 +464,7 @@ async def accept_successor_organisation(
         subscription, organisation_id=subscription.proposed_organisation_id, proposed_organisation_id=None
     )
     if subscription.status == "paused" and subscription.pause_reason == "organisation_cannot_receive":
-        subscription, missed = domain.resumed(subscription, tx.now, tx.deployment.time_zone)
+        subscription, missed = domain.as_resumed(subscription, tx.now, tx.deployment.time_zone)
         await skip_dates(tx, subscription.id, missed, "organisation_cannot_receive")
     subscription = await save(tx, subscription, domain.UPDATED)
     await store.insert_agreement(tx, subscription, agreement)
@@ -479,7 +483,7 @@ async def decline_successor_organisation(tx: Tx, partner: Partner, subscription_
 async def erase_donor(tx: Tx, subscription: DonationSubscription) -> None:
     """End a locked plan and forget its donor, who asked for it."""
     if subscription.status != "cancelled":
-        subscription = await save(tx, domain.cancelled(subscription, "donor_erased", tx.now), domain.CANCELLED)
+        subscription = await save(tx, domain.as_cancelled(subscription, "donor_erased", tx.now), domain.CANCELLED)
         await _release_payment_method(tx, subscription)
     erased = replace(subscription, first_name=None, last_name=None, email=None, message=None, payment_method=None)
     await save(tx, replace(erased, provider=None, chargeable=False))

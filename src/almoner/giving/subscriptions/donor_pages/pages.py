@@ -352,9 +352,11 @@ class RegularDonationPages(LinkedPages):
             "organisation": regular_donation.organisation,
             "proposed": regular_donation.proposed,
             "proposed_id": self._ids.text_or_none("organisation", subscription.proposed_organisation_id),
-            "every": agreements.every(subscription.money, subscription.frequency, language),
+            "every": agreements.format_amount_and_frequency(subscription.money, subscription.frequency, language),
             "live": live,
-            "change": agreements.every(change.money, change.frequency, language) if change and live else None,
+            "change": agreements.format_amount_and_frequency(change.money, change.frequency, language)
+            if change and live
+            else None,
             "change_key": int(change.requested_at.timestamp()) if change else None,
             "agreement": self._agreement_text(regular_donation, language) if live else None,
             "card": None if subscription.payment_method is None else domain.shown_card(subscription.payment_method),

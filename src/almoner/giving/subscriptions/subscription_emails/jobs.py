@@ -117,7 +117,7 @@ def _proposed(subscription: DonationSubscription, language: Language) -> str:
     money, frequency = (
         (subscription.money, subscription.frequency) if change is None else (change.money, change.frequency)
     )
-    return agreements.every(money, frequency, language)
+    return agreements.format_amount_and_frequency(money, frequency, language)
 
 
 def _rows(
@@ -126,7 +126,10 @@ def _rows(
     """Label and value of what is so now."""
     rows = [
         ("receipt.organisation", organisation),
-        ("receipt.amount", agreements.every(subscription.money, subscription.frequency, language)),
+        (
+            "receipt.amount",
+            agreements.format_amount_and_frequency(subscription.money, subscription.frequency, language),
+        ),
     ]
     if subscription.status in ("active", "past_due") and subscription.next_due_on is not None:
         rows.append(("regular.next", formats.format_day(subscription.next_due_on, language.locale)))

@@ -8,11 +8,11 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.queue import JobOf
 from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.validation.applications.form import service
-from almoner.validation.applications.form.service import HandOver
+from almoner.validation.applications.form.service import SendHandover
 from almoner.validation.applications.invites import service as invites
 
 
-async def compose_handover(tx: Tx, _mails: MailRenderer, job: JobOf[HandOver]) -> Email | None:
+async def compose_handover(tx: Tx, _mails: MailRenderer, job: JobOf[SendHandover]) -> Email | None:
     """The email with the link; None if the form cannot be continued any more."""
     found = await service.find_open_handover(tx, job.details.handover)
     if found is None:

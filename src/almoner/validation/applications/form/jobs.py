@@ -84,6 +84,6 @@ async def compose_status_email(tx: Tx, mails: MailRenderer, job: JobOf[NotifyApp
 
 MAILS: Final = Path(__file__).parent / "mails"
 notifications: Final = (
-    Notification(service.HAND_OVER, MAILS / "handover.html", emails.compose_handover),
+    Notification(service.SEND_HANDOVER, MAILS / "handover.html", emails.compose_handover),
     Notification(NOTIFY_APPLICANT, MAILS / status_emails.TEMPLATE, compose_status_email),
 )

@@ -30,13 +30,13 @@ from almoner.validation.applications.submission_documents import service as subm
 from almoner.validation.applications.submissions.domain import OrganisationNotActive
 
 
-class HandOver(msgspec.Struct, frozen=True):
+class SendHandover(msgspec.Struct, frozen=True):
     """The email that shares the form."""
 
     handover: UUID
 
 
-HAND_OVER: Final = JobKind("applications.hand_over", HandOver)
+SEND_HANDOVER: Final = JobKind("applications.hand_over", SendHandover)
 BATCH: Final = 500
 _MAX_SEARCH_RESULTS: Final = 8
 """Results of a search: about what a small window shows; who wants another one types more of its name."""
@@ -177,7 +177,7 @@ async def email_form_link(tx: Tx, invite_id: UUID, email: str) -> bool:
         return False
     new = Handover(tx.new_id(), invite_id, email, tx.real_now)
     await store.insert_handover(tx, new, invite.expires_at + timedelta(days=1))
-    await HAND_OVER.enqueue(tx, HandOver(new.id))
+    await SEND_HANDOVER.enqueue(tx, SendHandover(new.id))
     return True
 
 

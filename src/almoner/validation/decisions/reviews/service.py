@@ -52,7 +52,7 @@ from almoner.validation.decisions.reviews.store import QueuePosition as QueuePos
 from almoner.validation.decisions.reviews.store import count_open_at_most as count_open_at_most
 from almoner.validation.decisions.reviews.store import count_open_reviews as count_open_reviews
 from almoner.validation.decisions.reviews.store import list_open_reviews as list_open_reviews
-from almoner.validation.decisions.reviews.store_second_looks import list_agreement as list_agreement
+from almoner.validation.decisions.reviews.store_second_looks import list_agreement_rates as list_agreement_rates
 from almoner.validation.decisions.reviews.store_second_looks import list_daily_figures as list_daily_figures
 from almoner.validation.decisions.reviews.store_second_looks import list_hourly_decisions as list_hourly_decisions
 from almoner.validation.decisions.reviews.store_second_looks import (

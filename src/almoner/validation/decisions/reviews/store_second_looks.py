@@ -93,7 +93,7 @@ async def record(tx: Tx, second_look: SecondLook, decision: ReviewDecision) -> N
 
 
 @across_partners("operators")
-async def list_agreement(tx: Tx, since: datetime) -> list[Agreement]:
+async def list_agreement_rates(tx: Tx, since: datetime) -> list[Agreement]:
     """How often second looks agreed since a given time, by the first reviewer and kind."""
     rows = await tx.fetch(
         """
