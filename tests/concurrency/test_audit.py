@@ -68,7 +68,9 @@ async def write(db: Database, dice: random.Random, rounds: int) -> None:
         with suppress(ZeroDivisionError):
             async with db.write() as tx:
                 for _ in range(dice.randint(1, 3)):
-                    await audit.record_entry(tx, dice.choice(SCOPES), KEY, "thing.done", "thing_1", address="192.0.2.1")
+                    await audit.record_entry(
+                        tx, dice.choice(SCOPES), KEY, "thing.done", "thing_1", ip_address="192.0.2.1"
+                    )
                 if dice.random() < 0.1:
                     raise ZeroDivisionError
 

@@ -28,7 +28,7 @@ async def test_v8_the_log_is_signed_proved_and_read(empty_database: TestDatabase
         log = await begun(service, folder)
         async with service.db.write() as tx:
             operator = Actor("operator", "sandbox_operator_1")
-            await audit.record_entry(tx, audit.DEPLOYMENT, operator, "gate.opened", "gate_1", address="192.0.2.9")
+            await audit.record_entry(tx, audit.DEPLOYMENT, operator, "gate.opened", "gate_1", ip_address="192.0.2.9")
             await audit.record_entry(tx, tenant.partner.id, Actor("machine", "root"), "partner.created", "partner_1")
         status, stated = await typed("audit", "sign")
         assert (status, "3 signed heads exported" in stated) == (0, True), stated

@@ -16,7 +16,13 @@ KEY = Actor("key", "sandbox_apikey_0")
 async def test_v8_an_entry_is_there_with_its_change_or_not_at_all(service: Service, tenant: Tenant) -> None:
     async with service.db.write() as tx:
         await audit.record_entry(
-            tx, tenant.partner.id, KEY, "member.invited", "member_1", address="203.0.113.7", details={"role": "owner"}
+            tx,
+            tenant.partner.id,
+            KEY,
+            "member.invited",
+            "member_1",
+            ip_address="203.0.113.7",
+            details={"role": "owner"},
         )
     with suppress(ZeroDivisionError):
         async with service.db.write() as tx:

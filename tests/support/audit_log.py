@@ -45,7 +45,7 @@ class Log:
                     KEY,
                     f"thing.{number}",
                     "thing_1",
-                    address="192.0.2.1",
+                    ip_address="192.0.2.1",
                     request_id="req_1",
                     details={"n": number, "of": ["a", "b"]},
                 )

@@ -65,7 +65,7 @@ class KeyGuard:
         self._noted: dict[UUID, float] = {}
         self._uses: dict[UUID, tuple[UUID, datetime, str, str]] = {}
 
-    async def authenticate(self, authorization: str | None, address: str) -> Caller:
+    async def authenticate(self, authorization: str | None, ip_address: str) -> Caller:
         """The caller behind an Authorization header: a bare key, ``Bearer <key>``, or HTTP Basic with the key as user.
 
         Raises Unauthorised; TooManyInvalidKeys when the address has tried too many that are none.
@@ -74,38 +74,40 @@ class KeyGuard:
         real_now = self._clock.real_now()
         known = self._known.get(secret)
         if known is None:
-            self._lockout(secret, address, real_now)
-            known = await self._load_key(secret, address, real_now)
+            self._lockout(secret, ip_address, real_now)
+            known = await self._load_key(secret, ip_address, real_now)
         elif known.to_ask(real_now.timestamp()):
             known.asked_again = True
-            known = await self._load_key(secret, address, real_now)
+            known = await self._load_key(secret, ip_address, real_now)
         if known.expires_at is not None and real_now >= known.expires_at:
             raise Unauthorised("header.Authorization contains a key that has expired")
         return known.caller
 
-    def _lockout(self, secret: str, address: str, real_now: datetime) -> None:
+    def _lockout(self, secret: str, ip_address: str, real_now: datetime) -> None:
         """A key that was never seen is not even looked up for an address that guesses; keys in use are not held up.
 
         The same wrong key again is no guess: a forgotten program with an old key does not lock its neighbours out.
         """
         if secret not in self._wrong:
-            wait = self._limiter.wait_seconds(self._limits.wrong_keys, network_of_client(address), real_now.timestamp())
+            wait = self._limiter.wait_seconds(
+                self._limits.wrong_keys, network_of_client(ip_address), real_now.timestamp()
+            )
             if wait is not None:
                 raise TooManyInvalidKeys(wait)
 
-    def _note_wrong(self, secret: str, address: str, real_now: datetime) -> None:
+    def _note_wrong(self, secret: str, ip_address: str, real_now: datetime) -> None:
         if secret not in self._wrong:
-            self._limiter.count_call(self._limits.wrong_keys, network_of_client(address), real_now.timestamp())
+            self._limiter.count_call(self._limits.wrong_keys, network_of_client(ip_address), real_now.timestamp())
             self._wrong[secret] = None
             if len(self._wrong) > _MOST_KEYS:
                 self._wrong.popitem(last=False)
 
-    async def _load_key(self, secret: str, address: str, real_now: datetime) -> _CachedKey:
+    async def _load_key(self, secret: str, ip_address: str, real_now: datetime) -> _CachedKey:
         async with self._db.read() as tx:
             key = await keys.find_by_secret(tx, secret)
         if key is None:
             self._known.pop(secret, None)
-            self._note_wrong(secret, address, real_now)
+            self._note_wrong(secret, ip_address, real_now)
             raise Unauthorised("header.Authorization does not contain a valid key")
         partner, paused = Partner(key.partner_id), key.is_partner_paused
         caller = Caller(key.id, partner, _KINDS[key.kind], key.scopes, is_partner_paused=paused)
@@ -115,10 +117,10 @@ class KeyGuard:
             self._known.popitem(last=False)
         return known
 
-    def check_rate_limit(self, caller: Caller | None, address: str) -> RateLimitState:
+    def check_rate_limit(self, caller: Caller | None, ip_address: str) -> RateLimitState:
         """Count a call against its limit: by secret key, by publishable key and address, or by address alone."""
         now = self._clock.real_now().timestamp()
-        limits, limiter, network = self._limits, self._limiter, network_of_client(address)
+        limits, limiter, network = self._limits, self._limiter, network_of_client(ip_address)
         if caller is None:
             return limiter.count_call(limits.publishable_address, network, now)
         if caller.kind is KeyKind.SCIM:
@@ -131,12 +133,12 @@ class KeyGuard:
         by_key = limiter.count_call(limits.publishable, caller.key_id, now)
         return by_key if by_key.retry_after is not None or by_key.remaining < by_address.remaining else by_address
 
-    def record_use(self, caller: Caller, address: str, route: str) -> None:
+    def record_use(self, caller: Caller, ip_address: str, route: str) -> None:
         """Remember that a key was used, at most once a minute, until ``flush_uses``."""
         real_now = self._clock.real_now()
         if real_now.timestamp() - self._noted.get(caller.key_id, 0.0) >= _NOTE_SECONDS:
             self._noted[caller.key_id] = real_now.timestamp()
-            self._uses[caller.key_id] = (caller.key_id, real_now, address, route)
+            self._uses[caller.key_id] = (caller.key_id, real_now, ip_address, route)
 
     async def flush_uses(self) -> None:
         """Store the remembered key uses; the server calls it every few seconds."""

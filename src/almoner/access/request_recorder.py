@@ -86,6 +86,6 @@ class ApiRequestRecorder:
 
 
 @lru_cache(4096)
-def _cut_network(address: str | None) -> str | None:
+def _cut_network(ip_address: str | None) -> str | None:
     """The /24 or /48 that an address is in."""
-    return None if address is None else wider_client_network(address)
+    return None if ip_address is None else wider_client_network(ip_address)

@@ -56,7 +56,7 @@ class Caller:
         """Record the command's action in the audit log, in the same transaction."""
         given: Details | None = details or None
         await audit.record_entry(
-            tx, scope, self.actor, action, subject, address=self.audit_context.address, details=given
+            tx, scope, self.actor, action, subject, ip_address=self.audit_context.address, details=given
         )
 
 

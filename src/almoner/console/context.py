@@ -166,4 +166,4 @@ class ConsoleContext(PageContext):
         """Record the same audit log entry as the corresponding command."""
         by = self.audit_context(visitor)
         given: audit.Details | None = details or None
-        await audit.record_entry(tx, scope, by.actor, action, subject, address=by.address, details=given)
+        await audit.record_entry(tx, scope, by.actor, action, subject, ip_address=by.address, details=given)

@@ -173,7 +173,7 @@ class DonationPages:
         )
         named = {"organisation": tx.ids.text("organisation", given.organisation_id)}
         await audit.record_entry(
-            tx, partner.id, by.actor, "donation.reassigned", donation["id"], address=by.address, details=named
+            tx, partner.id, by.actor, "donation.reassigned", donation["id"], ip_address=by.address, details=named
         )
 
     async def resend_receipt(self, visitor: Visitor) -> Response:
@@ -186,7 +186,9 @@ class DonationPages:
         async with self._context.db.write() as tx:
             donation_id = self._context.parse_id("donation", donation["id"])
             if await donations.resend_receipt(tx, partner, donation_id):
-                await audit.record_entry(tx, partner.id, by.actor, "receipt.resent", donation["id"], address=by.address)
+                await audit.record_entry(
+                    tx, partner.id, by.actor, "receipt.resent", donation["id"], ip_address=by.address
+                )
         return redirect_to(f"{own}?done=receipt")
 
     async def _views(self, visitor: Visitor, donation: Record) -> list[dict[str, object]]:

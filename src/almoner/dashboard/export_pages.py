@@ -81,7 +81,9 @@ class ExportPages:
     async def _record(self, tx: Tx, visitor: Visitor, action: str, export: CsvExport) -> None:
         by = self._context.audit_context(visitor)
         subject, details = self._context.id_text(ID_TYPE, export.id), {"list": export.list[1:]}
-        await audit.record_entry(tx, visitor.realm.id, by.actor, action, subject, address=by.address, details=details)
+        await audit.record_entry(
+            tx, visitor.realm.id, by.actor, action, subject, ip_address=by.address, details=details
+        )
 
     async def _render(
         self, visitor: Visitor, declared: RecordList | None, query: str, *, problem: str = ""

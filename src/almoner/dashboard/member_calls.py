@@ -143,7 +143,7 @@ class MemberCalls:
         )
         headers = {"content-type": media_type, **({"idempotency-key": key} if key else {})}
         reply = await self._api.handle_member_call(
-            caller, method, path, urlencode(parameters), sent, headers=headers, address=member.address
+            caller, method, path, urlencode(parameters), sent, headers=headers, ip_address=member.address
         )
         answer: Record = msgspec.json.decode(reply.body) if reply.body else {}
         if reply.status >= 400:

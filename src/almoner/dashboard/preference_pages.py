@@ -71,7 +71,7 @@ class PreferencePages:
             if changed != person.profile:
                 await people.update_profile(tx, person, changed)
                 await audit.record_entry(
-                    tx, visitor.realm.id, by.actor, "member.preferences_changed", by.actor.id, address=by.address
+                    tx, visitor.realm.id, by.actor, "member.preferences_changed", by.actor.id, ip_address=by.address
                 )
 
 

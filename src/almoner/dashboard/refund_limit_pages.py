@@ -82,6 +82,6 @@ class RefundLimitPages:
                 by.actor,
                 "partner.support_refunds_limited",
                 subject,
-                address=by.address,
+                ip_address=by.address,
                 details={"currency": currency, "amount": minor},
             )

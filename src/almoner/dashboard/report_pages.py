@@ -125,7 +125,7 @@ class ReportPages:
                     subject = self._context.id_text("partner", partner.id)
                     details = {"month": f"{month:%Y-%m}"}
                     await audit.record_entry(
-                        tx, partner.id, by.actor, "month.closed", subject, address=by.address, details=details
+                        tx, partner.id, by.actor, "month.closed", subject, ip_address=by.address, details=details
                     )
         except MonthNotOver:
             raise NotFound from None

@@ -83,4 +83,4 @@ class SettingsPages:
         ):
             if changed:
                 subject = self._context.id_text("partner", partner.id)
-                await audit.record_entry(tx, partner.id, by.actor, action, subject, address=by.address)
+                await audit.record_entry(tx, partner.id, by.actor, action, subject, ip_address=by.address)

@@ -101,7 +101,7 @@ class ViewPages:
     async def _record(self, tx: Tx, visitor: Visitor, action: str, view: SavedView) -> None:
         by = self._context.audit_context(visitor)
         subject = self._context.id_text(ID_TYPE, view.id)
-        await audit.record_entry(tx, visitor.realm.id, by.actor, action, subject, address=by.address)
+        await audit.record_entry(tx, visitor.realm.id, by.actor, action, subject, ip_address=by.address)
 
     async def _view(self, visitor: Visitor) -> SavedView:
         """The person's view that the address names. Raises NotFound."""

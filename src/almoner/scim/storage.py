@@ -247,7 +247,7 @@ class PostgresStorage(AsyncScimStorage):
         action = f"{_ACTIONS[kind]}.{what}"
         scope, whence, request_id = self._partner.id, self._address, self._request_id
         await audit.record_entry(
-            self._tx, scope, self._actor, action, subject, address=whence, request_id=request_id, details=details
+            self._tx, scope, self._actor, action, subject, ip_address=whence, request_id=request_id, details=details
         )
 
     async def _lock(self, kind: Kind, id_: UUID, text: str, expected_version: str | None = None) -> StoredResource:

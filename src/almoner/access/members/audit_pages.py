@@ -128,7 +128,7 @@ class AuditPages:
         subject = self._context.id_text("partner", partner.id)
         async with self._context.db.write() as tx:
             await audit.record_entry(
-                tx, partner.id, by.actor, "audit.downloaded", subject, address=by.address, details={"format": kind}
+                tx, partner.id, by.actor, "audit.downloaded", subject, ip_address=by.address, details={"format": kind}
             )
         return await file_response(self._written(partner, line, head), f"audit-{subject}.{kind}", media_type)
 

@@ -74,9 +74,9 @@ def entry_body(*written: object) -> bytes:
     return _encode(written)
 
 
-def address_digest(vault: Vault, entry: UUID, address: str) -> bytes:
+def address_digest(vault: Vault, entry: UUID, ip_address: str) -> bytes:
     """A keyed digest of a network address, different in each entry."""
-    return vault.keyed_hash("audit-address", entry.bytes + address.encode())
+    return vault.keyed_hash("audit-address", entry.bytes + ip_address.encode())
 
 
 def entry_mac(vault: Vault, body: bytes) -> bytes:
@@ -138,17 +138,19 @@ async def record_entry(
     action: str,
     subject: str,
     *,
-    address: str | None = None,
+    ip_address: str | None = None,
     request_id: str | None = None,
     details: Details | None = None,
 ) -> None:
     """Write an audit entry in the caller's transaction.
 
     ``scope``: the partner whose affair it is, or ``DEPLOYMENT``. ``action``: a dotted name (``member.invited``) or an
-    operation (``createCategory``). ``subject``: the text id of what it was done to. ``address``: the caller's network
+    operation (``createCategory``). ``subject``: the text id of what it was done to. ``ip_address``: the caller's network
     address, never put into ``details``, which hold no personal data and no secret.
     """
-    await insert_entry(tx, EntryContext(scope, actor, action, address, request_id).entry_values(tx, subject, details))
+    await insert_entry(
+        tx, EntryContext(scope, actor, action, ip_address, request_id).entry_values(tx, subject, details)
+    )
 
 
 async def insert_entry(tx: Tx, values: tuple[object, ...]) -> None:

@@ -68,15 +68,15 @@ class RateLimitState:
 class AccessGuard(Protocol):
     """Authentication and rate limits, implemented by ``access.guard``."""
 
-    async def authenticate(self, authorization: str | None, address: str) -> Caller:
+    async def authenticate(self, authorization: str | None, ip_address: str) -> Caller:
         """The caller behind the header. Raises Unauthorised, or RateExceeded after too many wrong keys."""
         ...
 
-    def check_rate_limit(self, caller: Caller | None, address: str) -> RateLimitState:
+    def check_rate_limit(self, caller: Caller | None, ip_address: str) -> RateLimitState:
         """Count a call against its limits; ``retry_after`` is set if it is refused."""
         ...
 
-    def record_use(self, caller: Caller, address: str, route: str) -> None:
+    def record_use(self, caller: Caller, ip_address: str, route: str) -> None:
         """Remember that the key was used; stored at most once a minute (K5)."""
         ...
 

@@ -87,7 +87,7 @@ class ApiApplication:
         body: bytes,
         *,
         headers: Mapping[str, str],
-        address: str,
+        ip_address: str,
     ) -> Reply:
         """The answer to a call that a page of ours makes for a member, as if it had come by HTTP.
 
@@ -98,7 +98,7 @@ class ApiApplication:
             return {"type": "http.request", "body": body}
 
         scope: Scope = {"type": "http", "method": method, "path": path, "query_string": query.encode("ascii")}
-        return await self._reply(ApiRequest(scope, receive, headers, [], address, caller), [])
+        return await self._reply(ApiRequest(scope, receive, headers, [], ip_address, caller), [])
 
     async def _reply(self, request: ApiRequest, extra: RawHeaders) -> Reply:
         """The answer to a request, whatever becomes of it. ``extra`` is given the headers of its route."""

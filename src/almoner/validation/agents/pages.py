@@ -205,7 +205,7 @@ class AgentPages:
     async def _record(self, tx: Tx, request: Request, changed: AgentVerification, action: str, by: str) -> None:
         name = self._ids.text("agentverification", changed.id)
         address = request.client.host if request.client else None
-        await audit.record_entry(tx, changed.partner_id, Actor("system", by), action, name, address=address)
+        await audit.record_entry(tx, changed.partner_id, Actor("system", by), action, name, ip_address=address)
 
     async def _confirmation(
         self,

@@ -22,10 +22,10 @@ def requires_second_factor(person: Person) -> bool:
     return person.realm.partner is None or "owner" in person.roles
 
 
-def audit_context_of_person(tx: Tx, person: Person, address: str | None) -> AuditContext:
+def audit_context_of_person(tx: Tx, person: Person, ip_address: str | None) -> AuditContext:
     """The audit context of a person who changes their own credentials."""
     name = tx.ids.text(person.realm.id_type, person.id)
-    return AuditContext(Actor("operator" if person.realm.partner is None else "member", name), address)
+    return AuditContext(Actor("operator" if person.realm.partner is None else "member", name), ip_address)
 
 
 async def record_audit_entry(
@@ -33,7 +33,7 @@ async def record_audit_entry(
 ) -> None:
     """Write an entry about a person into their realm's audit log."""
     subject = tx.ids.text(person.realm.id_type, person.id)
-    await audit.record_entry(tx, person.realm.id, by.actor, action, subject, address=by.address, details=details)
+    await audit.record_entry(tx, person.realm.id, by.actor, action, subject, ip_address=by.address, details=details)
 
 
 async def ensure_second_factor_remains(tx: Tx, person: Person, *, authenticator: bool) -> None:

@@ -38,19 +38,19 @@ class AuthenticatorSetup:
         return str(made.svg_data_uri(scale=5, border=4, dark="#000", light="#fff"))
 
 
-async def begin_setup(tx: Tx, person: Person, issuer: str, address: str | None = None) -> AuthenticatorSetup:
+async def begin_setup(tx: Tx, person: Person, issuer: str, ip_address: str | None = None) -> AuthenticatorSetup:
     """Create a TOTP secret, which is unusable until its first code is confirmed. Raises AuthenticatorExists.
 
-    ``address``: where it is shown, for the audit log (V8).
+    ``ip_address``: where it is shown, for the audit log (V8).
     """
     secret = pyotp.random_base32()
     sealed = tx.vault.encrypt(secret.encode(), context=_CONTEXT, binding=person.id.bytes)
     if not await store.insert_authenticator(tx, person, sealed):
         raise AuthenticatorExists
-    return await _build_setup(tx, secret, person, issuer, address)
+    return await _build_setup(tx, secret, person, issuer, ip_address)
 
 
-async def get_pending_setup(tx: Tx, person: Person, issuer: str, address: str | None = None) -> AuthenticatorSetup:
+async def get_pending_setup(tx: Tx, person: Person, issuer: str, ip_address: str | None = None) -> AuthenticatorSetup:
     """Show the pending TOTP secret again after a wrong first code.
 
     Raises AuthenticatorNotPending.
@@ -58,7 +58,7 @@ async def get_pending_setup(tx: Tx, person: Person, issuer: str, address: str | 
     sealed = await store.find_authenticator(tx, person, confirmed=False)
     if sealed is None:
         raise AuthenticatorNotPending
-    return await _build_setup(tx, _decrypt_secret(tx, person, sealed), person, issuer, address)
+    return await _build_setup(tx, _decrypt_secret(tx, person, sealed), person, issuer, ip_address)
 
 
 async def confirm_setup(tx: Tx, person: Person, code: str, by: AuditContext) -> bool:
@@ -109,9 +109,9 @@ def _decrypt_secret(tx: Tx, person: Person, sealed: bytes) -> str:
     return tx.vault.decrypt(sealed, context=_CONTEXT, binding=person.id.bytes).decode()
 
 
-async def _build_setup(tx: Tx, secret: str, person: Person, issuer: str, address: str | None) -> AuthenticatorSetup:
+async def _build_setup(tx: Tx, secret: str, person: Person, issuer: str, ip_address: str | None) -> AuthenticatorSetup:
     await service.record_audit_entry(
-        tx, person, service.audit_context_of_person(tx, person, address), "authenticator.shown"
+        tx, person, service.audit_context_of_person(tx, person, ip_address), "authenticator.shown"
     )
     uri = pyotp.TOTP(secret, interval=STEP_SECONDS).provisioning_uri(name=person.user_name[:_LABEL], issuer_name=issuer)
     groups = " ".join(secret[at : at + 4] for at in range(0, len(secret), 4))

@@ -61,9 +61,11 @@ class CountedAttempt:
     shared: tuple[AttemptSlot, ...]
 
 
-def build_attempt_source(address: str, device: bytes | None, before: Iterable[str]) -> AttemptSource:
+def build_attempt_source(ip_address: str, device: bytes | None, before: Iterable[str]) -> AttemptSource:
     """The source of an attempt; ``before``: network addresses from which the person signed in earlier."""
-    return AttemptSource(address, device, network_of_client(address) in {network_of_client(one) for one in before})
+    return AttemptSource(
+        ip_address, device, network_of_client(ip_address) in {network_of_client(one) for one in before}
+    )
 
 
 async def count_password_attempt(

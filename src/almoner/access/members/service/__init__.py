@@ -304,7 +304,7 @@ async def _require_owner(tx: Tx, partner: Partner) -> AsyncIterator[None]:
 async def _record(
     tx: Tx, partner: Partner, by: AuditContext, action: str, subject: str, **details: str | Sequence[str] | None
 ) -> None:
-    await audit.record_entry(tx, partner.id, by.actor, action, subject, address=by.address, details=details or None)
+    await audit.record_entry(tx, partner.id, by.actor, action, subject, ip_address=by.address, details=details or None)
 
 
 async def _send_invitation(tx: Tx, person: Person) -> str:

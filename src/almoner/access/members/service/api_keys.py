@@ -97,4 +97,4 @@ async def revoke(tx: Tx, by: AuditContext, key: ApiKey) -> None:
 async def _record(tx: Tx, by: AuditContext, action: str, key: ApiKey, **details: str) -> None:
     reported = {"kind": key.kind, "scopes": sorted(key.scopes), **details}
     subject = tx.ids.text("apikey", key.id)
-    await audit.record_entry(tx, key.partner_id, by.actor, action, subject, address=by.address, details=reported)
+    await audit.record_entry(tx, key.partner_id, by.actor, action, subject, ip_address=by.address, details=reported)

@@ -38,7 +38,9 @@ async def update_details(
     changed = await people.update_profile(tx, before, profile)
     subject = tx.ids.text("member", before.id)
     reported = {"changed": fields}
-    await audit.record_entry(tx, partner.id, by.actor, "member.changed", subject, address=by.address, details=reported)
+    await audit.record_entry(
+        tx, partner.id, by.actor, "member.changed", subject, ip_address=by.address, details=reported
+    )
     await security_emails.notify_of_account_changes(tx, before, changed)
     return changed
 

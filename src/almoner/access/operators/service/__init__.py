@@ -431,7 +431,7 @@ async def _record_access_grant(tx: Tx, by: AuditContext, person: Person, kind: A
 
 async def _record(tx: Tx, by: AuditContext, action: str, subject: str, **details: str | bool | Sequence[str]) -> None:
     await audit.record_entry(
-        tx, audit.DEPLOYMENT, by.actor, action, subject, address=by.address, details=details or None
+        tx, audit.DEPLOYMENT, by.actor, action, subject, ip_address=by.address, details=details or None
     )
 
 

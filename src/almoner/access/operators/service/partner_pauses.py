@@ -30,7 +30,7 @@ async def resume(tx: Tx, by: AuditContext, partner: Partner) -> PartnerAccount:
 
 async def _record(tx: Tx, by: AuditContext, partner: Partner, action: str, **details: str) -> None:
     subject = tx.ids.text("partner", partner.id)
-    await audit.record_entry(tx, partner.id, by.actor, action, subject, address=by.address, details=details or None)
+    await audit.record_entry(tx, partner.id, by.actor, action, subject, ip_address=by.address, details=details or None)
 
 
 async def _email_owners(tx: Tx, partner: Partner, kind: Kind, **facts: str) -> None:

@@ -46,4 +46,4 @@ async def end(tx: Tx, by: AuditContext, operator: Person, partner: Partner) -> N
 
 async def _record(tx: Tx, by: AuditContext, partner: Partner, action: str, **details: str) -> None:
     subject = tx.ids.text("partner", partner.id)
-    await audit.record_entry(tx, partner.id, by.actor, action, subject, address=by.address, details=details or None)
+    await audit.record_entry(tx, partner.id, by.actor, action, subject, ip_address=by.address, details=details or None)

@@ -157,12 +157,12 @@ def read_device_cookie(
     return body[:_RANDOM_BYTES] if real_now < given + DEVICE_LIFETIME else None
 
 
-def request_origin_facts(tx: Tx, address: str, device: str) -> dict[str, str]:
+def request_origin_facts(tx: Tx, ip_address: str, device: str) -> dict[str, str]:
     """Lines for a security email that say when and from where something was done."""
     return {
         "When": iso_timestamp(tx.real_now)[:16].replace("T", " ") + " UTC",
         "Browser": device,
-        "Network address": address,
+        "Network address": ip_address,
     }
 
 

@@ -57,12 +57,12 @@ def link_token(tx: Tx, link: EmailLink) -> str:
     return tx.vault.page_token(link.purpose, link.id)
 
 
-async def request_password_reset(tx: Tx, realm: Realm, user_name: str, address: str) -> None:
+async def request_password_reset(tx: Tx, realm: Realm, user_name: str, ip_address: str) -> None:
     """Enqueue a password reset email for a user name; takes equally long if nobody has it."""
     user_name = user_name[:LONGEST_NAME]
     sealed = tx.vault.encrypt(user_name.encode(errors="replace"), context=_CONTEXT, binding=realm.id.bytes)
     unique = tx.vault.keyed_hash(_CONTEXT, realm.id.bytes + user_name.lower().encode(errors="replace")).hex()
-    await RESET_REQUESTED.enqueue(tx, ResetRequest(realm.id, sealed.hex(), address), unique=unique)
+    await RESET_REQUESTED.enqueue(tx, ResetRequest(realm.id, sealed.hex(), ip_address), unique=unique)
 
 
 async def send_password_reset(tx: Tx, requested: ResetRequest) -> None:

@@ -255,7 +255,7 @@ async def _record_refusal(tx: Tx, realm: Realm, person: Person | None, what: str
     subject = tx.ids.text(realm.id_type, person.id) if person else "nobody"
     address, details = browser.address, {"method": what}
     # Who it was is not known: the person is whom they said to be.
-    await audit.record_entry(tx, realm.id, _UNKNOWN, "sign_in.refused", subject, address=address, details=details)
+    await audit.record_entry(tx, realm.id, _UNKNOWN, "sign_in.refused", subject, ip_address=address, details=details)
 
 
 async def _issue_ticket(tx: Tx, person: Person, first: _First) -> str:

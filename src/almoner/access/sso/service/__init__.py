@@ -112,7 +112,9 @@ async def remove_provider(tx: Tx, by: AuditContext, partner: Partner) -> None:
     await store.delete(tx, partner)
     details: Details = {"issuer": provider.issuer, "signInsEnded": await _revoke_provider_roles(tx, partner)}
     subject = tx.ids.text("partner", partner.id)
-    await audit.record_entry(tx, partner.id, by.actor, "provider.removed", subject, address=by.address, details=details)
+    await audit.record_entry(
+        tx, partner.id, by.actor, "provider.removed", subject, ip_address=by.address, details=details
+    )
 
 
 def decrypt_client_secret(tx: Tx, provider: Provider) -> str | None:
@@ -127,14 +129,14 @@ async def claim_state(tx: Tx, partner: Partner, state_hash: bytes, started_at: d
     return await store.claim_state(tx, partner, state_hash, started_at + STATE_LIFETIME)
 
 
-async def record_refusal(tx: Tx, partner: Partner, refused: SsoRefused, *, address: str) -> None:
+async def record_refusal(tx: Tx, partner: Partner, refused: SsoRefused, *, ip_address: str) -> None:
     """Audit a refused SSO sign-in, at most once a minute, without the provider's message."""
     if not await login_attempts.should_record_refusal(tx, member_realm(partner), None):
         return
     subject = tx.ids.text("partner", partner.id)
     details = {"method": "provider", "reason": refused.reason.value}
     await audit.record_entry(
-        tx, partner.id, Actor("system", "sign_on"), "sign_in.refused", subject, address=address, details=details
+        tx, partner.id, Actor("system", "sign_on"), "sign_in.refused", subject, ip_address=ip_address, details=details
     )
 
 
@@ -161,7 +163,7 @@ async def _record(
     }
     partner = provider.partner
     subject = tx.ids.text("partner", partner.id)
-    await audit.record_entry(tx, partner.id, by.actor, action, subject, address=by.address, details=details)
+    await audit.record_entry(tx, partner.id, by.actor, action, subject, ip_address=by.address, details=details)
 
 
 def _settings_problems(provider_settings: ProviderSettings, policy: AddressPolicy) -> Iterator[tuple[str, str]]:

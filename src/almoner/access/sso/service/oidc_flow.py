@@ -128,7 +128,7 @@ class OidcFlow:
                 return await _complete_flow(tx, taken.provider, found, stated, callback)
         except SsoRefused as refused:
             async with self._db.write() as tx:
-                await service.record_refusal(tx, callback.partner, refused, address=callback.browser.address)
+                await service.record_refusal(tx, callback.partner, refused, ip_address=callback.browser.address)
             raise
 
     async def fetch_metadata(self, partner: Partner) -> ProviderMetadata:

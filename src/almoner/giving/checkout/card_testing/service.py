@@ -43,10 +43,10 @@ _CONTEXT: Final = "gift-code"
 _log: Final = get_logger("almoner.giving")
 
 
-def fingerprint_browser(vault: Vault, address: str, device: bytes | None) -> BrowserFingerprint:
+def fingerprint_browser(vault: Vault, ip_address: str, device: bytes | None) -> BrowserFingerprint:
     """The keyed hashes of a browser's address and device cookie."""
     hashed = None if device is None else vault.sign("brakes:device", device)
-    return BrowserFingerprint(vault.sign("brakes:address", domain.source_of_address(address).encode()), hashed)
+    return BrowserFingerprint(vault.sign("brakes:address", domain.source_of_address(ip_address).encode()), hashed)
 
 
 async def check_velocity(

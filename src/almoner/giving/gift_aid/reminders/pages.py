@@ -59,7 +59,7 @@ class GiftAidPages(LinkedPages):
                     Actor("system", "donor"),
                     "gift_aid.cancelled",
                     self._ids.text("giftaid", declaration_id),
-                    address=request.client.host if request.client else None,
+                    ip_address=request.client.host if request.client else None,
                 )
         return RedirectResponse(request.url.path, 303, NO_PAGE)
 

@@ -137,7 +137,7 @@ class RegularDonationPages(LinkedPages):
                     Actor("system", "donor"),
                     "regular_donation.link_requested",
                     name,
-                    address=where,
+                    ip_address=where,
                 )
         kind, status, icon = ("regular.sent", 200, "mail") if sent else ("statement.later", 429, "info")
         return self.pages.render_message(kind, self.pages.language(subscription.language), status=status, icon=icon)
@@ -304,7 +304,7 @@ class RegularDonationPages(LinkedPages):
             Actor("system", "donor"),
             "regular_donation.changed",
             tx.ids.text(_TYPE, subscription.id),
-            address=request.client.host if request.client else None,
+            ip_address=request.client.host if request.client else None,
             details={"change": change},
         )
 

@@ -252,7 +252,7 @@ class FormPagesBase:
         address = request.client.host if request.client else None
         name = tx.ids.text("validationinvite", invite.id)
         await audit.record_entry(
-            tx, invite.partner_id, Actor("system", "applicant"), action, name, address=address, details=details
+            tx, invite.partner_id, Actor("system", "applicant"), action, name, ip_address=address, details=details
         )
 
     def redirect_to_next_step(self, opened: FormRequest, step: FormStep) -> Response:

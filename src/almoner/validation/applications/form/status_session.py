@@ -106,7 +106,7 @@ class StatusPagesBase(FormPagesBase):
         submission = await submissions.get(tx, ALL_PARTNERS, visit.id)
         address = visit.request.client.host if visit.request.client else None
         await audit.record_entry(
-            tx, submission.partner_id, Actor("system", "applicant"), action, visit.name, address=address
+            tx, submission.partner_id, Actor("system", "applicant"), action, visit.name, ip_address=address
         )
 
     async def render_status_page(
