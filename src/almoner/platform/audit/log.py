@@ -145,8 +145,8 @@ async def record_entry(
     """Write an audit entry in the caller's transaction.
 
     ``scope``: the partner whose affair it is, or ``DEPLOYMENT``. ``action``: a dotted name (``member.invited``) or an
-    operation (``createCategory``). ``subject``: the text id of what it was done to. ``ip_address``: the caller's network
-    address, never put into ``details``, which hold no personal data and no secret.
+    operation (``createCategory``). ``subject``: the text id of the affected record. ``ip_address``: the caller's. It is
+    never put into ``details``, which contain no personal data and no secrets.
     """
     await insert_entry(
         tx, EntryContext(scope, actor, action, ip_address, request_id).entry_values(tx, subject, details)
