@@ -124,7 +124,7 @@ def test_a_register_that_may_not_decide_confirms_no_website(doubt: str) -> None:
     assert evaluate.find_mail_domain("ada@charity.org", doubtful) is None
 
 
-@pytest.mark.parametrize(("takes_mail", "reason"), [(False, "no_mail_host"), (None, "mail_host_unknown")])
+@pytest.mark.parametrize(("accepts_mail", "reason"), [(False, "no_mail_host"), (None, "mail_host_unknown")])
 def test_a_domain_that_takes_no_mail_never_passes(accepts_mail: bool | None, reason: str) -> None:
     outcome = evaluate.evaluate_agent("ada@charity.org", None, known("charity.org"), accepts_mail=accepts_mail)
     assert (outcome.passes, outcome.reasons) == (False, (reason,))

@@ -134,7 +134,7 @@ def test_what_forms_are_tried_out_with_is_no_account(typed: Mapping[str, str], w
 
 
 @pytest.mark.parametrize(
-    ("holder", "register", "least", "most"),
+    ("holder", "register", "minimum", "most"),
     [
         ("Société de Secours", "Societe de Secours", MIN_MATCHING_SCORE, 100),
         ("ÄRZTE OHNE GRENZEN E.V.", "Aerzte ohne Grenzen", MIN_MATCHING_SCORE, 100),

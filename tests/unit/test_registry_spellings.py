@@ -70,7 +70,7 @@ SGP COC: The Commissioner of Charities|Commissioner of Charities (COC)|Charity P
 SGP COC: Charities Portal
 ZAF NPO: NPO Directorate (DSD)|Nonprofit Organisations Directorate|Department of Social Development
 ZAF NPO: ZA-NPO|Non-Profit Organizations Directorate
-IND FCRA: FCRA|Foreign Contribution Regulation ConsoleAction|FC(R)A|Ministry of Home Affairs|IN-MHA
+IND FCRA: FCRA|Foreign Contribution Regulation Act|FC(R)A|Ministry of Home Affairs|IN-MHA
 IND FCRA: Ministry of Home Affairs (FCRA)|गृह मंत्रालय
 DEU ZER: Zuwendungsempfaengerregister|Zuwendungsempfängerregister (ZER)|Bundeszentralamt für Steuern
 DEU ZER: BZSt|Das Zuwendungsempfängerregister
