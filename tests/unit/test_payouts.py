@@ -83,7 +83,8 @@ def test_every_reason_has_its_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gifts", "currency", "minimum"), [(0, "USD", 1), (0, "JPY", 1), (1, "USD", 100), (10, "JPY", 1000), (5, "KWD", 5000)]
+    ("gifts", "currency", "minimum"),
+    [(0, "USD", 1), (0, "JPY", 1), (1, "USD", 100), (10, "JPY", 1000), (5, "KWD", 5000)],
 )
 def test_the_least_payout_is_counted_in_least_gifts(gifts: int, currency: str, minimum: int) -> None:
     assert DisbursementRules(gifts).minimum_payout_minor(currency) == minimum
