@@ -37,8 +37,9 @@ NEW = "purple monkeys read dishwashers"
 CHOSEN = {"password": NEW, "again": NEW}
 STEPS = frozenset({"/account", "{home}/forgotten", "{home}/prove"})
 """They lead to what leaves an entry: a mail whose link is used, or what only who has just proved it is them may do."""
-UNRECORDED = frozenset({"{home}/reports", "{home}/reports/{id}", "{home}/application-forms/{id}/preview"})
-"""Whether a person gets the monthly mail, a report made anew from the ledger, and a preview: nothing to trace."""
+PREVIEWS = {f"{{home}}/application-forms/{{id}}{path}/preview" for path in ("", "/questions")}
+UNRECORDED = frozenset({"{home}/reports", "{home}/reports/{id}", *PREVIEWS})
+"""Whether a person gets the monthly mail, a report made anew from the ledger, and previews: nothing to trace."""
 BY_SCRIPT = frozenset({"{home}/sign-in/passkey", "{home}/invitation/passkey", "{home}/passkeys"})
 """Posted by a script with a passkey: their entries are asked for where passkeys are tried, in tests/store."""
 
@@ -220,6 +221,14 @@ async def what_the_dashboard_does(doing: Doing, tenant: Tenant, browser: Browser
         browser, home, "/application-forms/{id}/edit", {**application_form, "name": "New"}, f"{edited}/edit"
     )
     await picture_is_sent(doing, browser, home, edited, "logo", "/application-forms/{id}")
+    asked, written = "/application-forms/{id}/questions", {"type": "short_text", "tag": "en", "label-en": "Why?"}
+    for question in ("why", "how"):
+        await doing.post(browser, home, f"{asked}/new", {"id": question, **written}, f"{edited}/questions/new")
+    await doing.post(
+        browser, home, f"{asked}/edit", {**written, "label-en": "How?"}, f"{edited}/questions/edit?question=how"
+    )
+    await doing.post(browser, home, asked, {"move": "how.0"}, f"{edited}/questions")
+    await doing.post(browser, home, f"{asked}/remove", {}, f"{edited}/questions/remove?question=why")
     agent = {"firstName": "Nia", "lastName": "Jones", "email": "nia@example.org", **about}
     await doing.post(browser, home, "/agent-verifications/new", agent)
     request = {"name": "Relief", "countryCode": "USA", "registryName": "IRS", "registryId": "53-0196605"}

@@ -44,6 +44,8 @@ WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/application-forms/{form}/edit": REVIEWERS,
     "/application-forms/{form}/preview": REVIEWERS,
     "/application-forms/{form}/logo": REVIEWERS,
+    **{f"/application-forms/{{form}}/questions{page}": REVIEWERS for page in ("", "/new", "/preview")},
+    **{f"/application-forms/{{form}}/questions/{act}?question=use": REVIEWERS for act in ("edit", "remove")},
     "/agent-verifications/new": REVIEWERS,
     "/monitoring-subscriptions/new": REVIEWERS,
     "/eligibility-subscriptions/new": REVIEWERS,
@@ -107,7 +109,7 @@ async def records(service: Service, tenant: Tenant, api: Client) -> dict[str, st
         "monitoring": monitoring,
         "eligibility": eligibility,
         "link": await factories.giving_link(service, api),
-        "form": {"id": await submissions.configured(api, "compliance")},
+        "form": {"id": await submissions.configured(api, "compliance", partnerFields=submissions.QUESTIONS)},
         "plan": {"id": (await begin_plan(service, api)).id},
     }
     return {name: record["id"] for name, record in made.items()}

@@ -24,6 +24,8 @@ MONTHS = frozenset(Locale("en").months["stand-alone"]["wide"].values())
 FORMS: dict[str, dict[str, str]] = {
     "/application-forms/new": {"name": "", "branding.primaryColor": "greenish"},
     "/application-forms/{form}/edit": {"branding.primaryColor": "greenish"},
+    "/application-forms/{form}/questions/new": {"tag": "en", "answers-en": "One", "language": "?"},
+    "/application-forms/{form}/questions/edit?question=use": {"tag": "en", "answers-en": "One"},
     "/donations/{donation}/refund": {"amount": "nothing"},
     "/donations/{donation}/reassign": {"organisationId": "nothing"},
     "/support-refunds": {"EUR": "nothing"},
@@ -52,7 +54,7 @@ async def one_of_everything(service: Service, api: Client) -> dict[str, str]:
         "eligibility": data(await api.post("/v1/eligibility-subscriptions", about)),
         "disbursement": await factories.disbursement(service, api),
         "link": await factories.giving_link(service, api),
-        "form": {"id": await submissions.configured(api, "compliance")},
+        "form": {"id": await submissions.configured(api, "compliance", partnerFields=submissions.QUESTIONS)},
         "plan": await (await begin_plan(service, api)).record(),
     }
     await service.drain()

@@ -86,3 +86,103 @@ async def test_programme_staff_choose_flags_and_types_and_upload_a_logo(
     preview = await reviewer.post(f"{page}/preview", {"branding.displayName": "Relief", "checks": "compliance"})
     assert logo.rpartition("/")[2] in preview.text
     await reviewer.close()
+
+
+async def test_programme_staff_add_edit_order_and_remove_questions(
+    service: Service, tenant: Tenant, api: Client
+) -> None:
+    reviewer = await desk(service, tenant, "reviewer")
+    made = await submissions.configured(api, "compliance", partnerFields=submissions.QUESTIONS)
+    page = f"{reviewer.home}/application-forms/{made}/questions"
+
+    async def stored() -> list[dict[str, object]]:
+        found: list[dict[str, object]] = data(await api.get(f"{submissions.CONFIGURATIONS}/{made}"))["partnerFields"]
+        return found
+
+    size: dict[str, str | Sequence[str]] = {
+        "id": "size",
+        "type": "choice",
+        "required": "yes",
+        "values": "small\r\nlarge",
+        "tag": ["en", "pt-BR"],
+        "label-en": "How large are you?",
+        "answers-en": "Up to ten people\r\nMore",
+        "label-pt-BR": "",
+        "answers-pt-BR": "-\r\nMais",
+    }
+    await reviewer.get(f"{page}/new")
+    sent = await reviewer.post(f"{page}/new", size)
+    assert sent.headers["location"] == f"{page}?done=added"
+    assert (await reviewer.post(f"{page}/new", size)).headers["location"] == f"{page}?done=added"
+    assert (await stored())[1:] == [
+        {
+            "id": "size",
+            "type": "choice",
+            "required": True,
+            "labels": {"en": "How large are you?"},
+            "choices": [
+                {"value": "small", "labels": {"en": "Up to ten people"}},
+                {"value": "large", "labels": {"en": "More", "pt-BR": "Mais"}},
+            ],
+        }
+    ]
+    shown = await reviewer.get(f"{page}/edit?question=size")
+    assert ">-\nMais</textarea>" in shown.text, "a choice without a text keeps its place"
+    more = await reviewer.post(f"{page}/edit?question=size", {**size, "do": "language", "language": "ja"})
+    assert (more.status_code, 'name="label-ja"' in more.text) == (200, True)
+    await reviewer.post(f"{page}/edit?question=size", {**size, "tag": ["en", "ja"], "label-ja": "規模", "required": ""})
+    assert (await stored())[1]["labels"] == {"en": "How large are you?", "ja": "規模"}
+    assert (await stored())[1]["required"] is False
+    await reviewer.get(page)
+    for _ in range(2):
+        await reviewer.post(page, move="size.0")
+    assert [one["id"] for one in await stored()] == ["size", "use"]
+    await reviewer.get(f"{page}/remove?question=use")
+    await reviewer.post(f"{page}/remove?question=use")
+    assert [one["id"] for one in await stored()] == ["size"]
+    assert (await reviewer.get(f"{page}/edit?question=use")).status_code == 404
+    await reviewer.close()
+
+
+async def test_all_problems_of_a_question_are_named_at_once(service: Service, tenant: Tenant, api: Client) -> None:
+    reviewer = await desk(service, tenant, "reviewer")
+    made = await submissions.configured(api, "compliance", partnerFields=submissions.QUESTIONS)
+    page = f"{reviewer.home}/application-forms/{made}/questions"
+    wrong: dict[str, str | Sequence[str]] = {
+        "id": "9 a",
+        "type": "choice",
+        "values": f"a\na\n{'x' * 251}",
+        "tag": "en",
+        "label-en": "x" * 301,
+        "answers-en": "One\n\nThree\nFour",
+    }
+    await reviewer.get(f"{page}/new")
+    refused = await reviewer.post(f"{page}/new", wrong)
+    assert refused.status_code == 422
+    for problem in (
+        "Question ID must begin with a letter",
+        "Values of the choices in line 2 is the value of another answer",
+        "Values of the choices in line 3 must have 1 to 250 characters",
+        "Question in English must have 1 to 300 characters",
+        "Choices in English has more lines than there are values",
+        "Choices in English in line 2 must have a label in one language at least",
+    ):
+        assert problem in reviewer.text(), problem
+    again = await reviewer.post(f"{page}/new", {"id": "use", "type": "url", "tag": "en", "values": "a"})
+    assert again.status_code == 422
+    for problem in (
+        "Question ID 'use' is the id of another question",
+        "Values of the choices is for questions of type choice alone",
+        "Question in English must have a label in one language at least",
+    ):
+        assert problem in reviewer.text(), problem
+    assert len(data(await api.get(f"{submissions.CONFIGURATIONS}/{made}"))["partnerFields"]) == 1
+    typed: dict[str, str | Sequence[str]] = {
+        "type": "url",
+        "tag": ["en", "de"],
+        "label-en": "Site?",
+        "label-de": "Seite?",
+    }
+    preview = await reviewer.post(f"{page}/preview?question=use", {**typed, "shown_in": "de"})
+    assert ("Seite?" in preview.text, "Where do you use" in preview.text) == (True, False)
+    await reviewer.close()

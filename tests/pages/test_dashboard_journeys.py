@@ -156,3 +156,32 @@ async def test_programme_staff_preview_an_application_form_before_it_is_saved(si
         assert keyboard.actions <= MOST
     await api.close()
     assert site.complaints == []
+
+
+async def test_programme_staff_ask_a_question_of_their_own(site: Site) -> None:
+    here = await acme(site)
+    api = site.service.client(here.tenant.secret)
+    form = await submissions.configured(api, "compliance", partnerFields=submissions.QUESTIONS)
+    path = f"/application-forms/{form}"
+    async with site.donor() as page:
+        await enter(here, page, "reviewer", path)
+        keyboard, frame = Keyboard(page), page.frame_locator("iframe[name=preview]")
+        await keyboard.press(page.get_by_role("link", name="Edit questions"))
+        await keyboard.press(page.get_by_role("link", name="Add question"))
+        await keyboard.write(page.get_by_label("Question ID"), "staff")
+        await keyboard.write(page.get_by_label("Question in English"), "How many people work for you?")
+        await expect(frame.get_by_label("How many people work for you?")).to_be_visible()  # nobody pressed "Preview"
+        await keyboard.press(page.get_by_role("button", name="Add question"))
+        await page.wait_for_url("**/questions?done=added")
+        up = page.get_by_role("button", name="Move “How many people work for you?” up")
+        await keyboard.press(up)
+        await expect(page.get_by_role("row").nth(1)).to_contain_text("How many people work for you?")
+        await expect(up).to_be_focused()
+        await expect(page.locator("#announced")).to_have_text("The question has been moved.")
+        await page.go_back()
+        await page.wait_for_url("**/questions/new")
+        assert keyboard.actions <= MOST
+    record = data(await api.get(f"{submissions.CONFIGURATIONS}/{form}"))
+    assert [one["id"] for one in record["partnerFields"]] == ["staff", "use"]
+    await api.close()
+    assert site.complaints == []

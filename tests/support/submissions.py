@@ -23,6 +23,9 @@ DETAILS: Final = {
     "countryCode": "USA",
     "language": "en",
 }
+QUESTIONS: Final[list[dict[str, Any]]] = [
+    {"id": "use", "type": "short_text", "labels": {"en": "Where do you use our product?"}}
+]
 
 
 async def configured(api: Client, *checks: str, **members: Any) -> str:

@@ -35,7 +35,7 @@ BUILT = re.compile(
     r"|^site\.(missing|busy|refused|broken)\.(title|text|next)$"
     r"|^payee_account\.(denied|closed)\.(title|text|next)$"
     r"|^sso\.(problem|refused)\.|^audit_log\.(action|actor|field|value)\."
-    r"|^reports\.(basis|column|name|status)\.|^desk\.(area|role)\.|^dashboard\.(list|member|value|hint|timeline|brand|reassign|keys)\."
+    r"|^reports\.(basis|column|name|status)\.|^desk\.(area|role)\.|^dashboard\.(list|member|value|hint|timeline|brand|questions|reassign|keys)\."
 )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 from starlette.responses import Response
 from starlette.routing import Route
@@ -24,9 +24,15 @@ _LONGEST_NAME = 255
 
 
 class FormPreview(Protocol):
-    """Renders the first page of the hosted form for a frame of ours."""
+    """Renders a page of the hosted form for a frame of ours."""
 
-    def __call__(self, account: PartnerAccount, configuration: Configuration, language: Language) -> Response:
+    def __call__(
+        self,
+        account: PartnerAccount,
+        configuration: Configuration,
+        language: Language,
+        page: Literal["start", "questions"] = "start",
+    ) -> Response:
         """The page."""
         ...
 

@@ -29,6 +29,7 @@ from almoner.dashboard.list_files import ListFiles
 from almoner.dashboard.member_calls import MemberCalls
 from almoner.dashboard.preference_pages import PATH as PREFERENCES
 from almoner.dashboard.preference_pages import PreferencePages
+from almoner.dashboard.question_pages import QuestionPages
 from almoner.dashboard.record_lists import (
     API_REQUESTS,
     DISBURSEMENTS,
@@ -118,6 +119,7 @@ def routes(
         *GalleryPages(context).routes(),
         *RefundLimitPages(context).routes(),
         *ConfigurationPages(context, form_preview).routes(),
+        *QuestionPages(context, calls, records, form_preview).routes(),
         *FormPages(context, calls, records).routes(),
         *ImagePages(context, calls, records).routes(),
         *InvitePages(context, records).routes(),

@@ -261,6 +261,7 @@ CONFIGURATIONS: Final = RecordList(
     paged=False,
     image="logo",
     preview=True,
+    template="application_form.html",
 )
 INVITES: Final = RecordList(
     "Validations",

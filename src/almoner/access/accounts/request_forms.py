@@ -14,7 +14,7 @@ from almoner.platform.http.uploads import ReceivedUpload, UploadDeclaration
 from almoner.platform.pages.forms import clean_field
 
 _MOST_BYTES: Final = 65_536
-_MOST_FIELDS: Final = 60
+_MOST_FIELDS: Final = 120
 
 
 def ensure_storable_query(request: Request) -> None:

@@ -203,7 +203,8 @@
   document.addEventListener("htmx:before:response", (event) => {
     const { ctx } = event.detail;
     const { raw } = ctx.response;
-    if (!raw.redirected && (raw.ok || raw.status === 422)) return;
+    const elsewhere = new URL(raw.url).pathname !== new URL(ctx.request.action, location.href).pathname;
+    if (!elsewhere && (raw.ok || raw.status === 422)) return;
     event.preventDefault();
     location.assign(ctx.request.action);
   });
@@ -217,7 +218,34 @@
     else if (led) caption?.focus();
     else {
       if (focused) document.getElementById(focused)?.focus();
-      announced.textContent = caption?.textContent ?? "";
+      announced.textContent = (document.querySelector("#part .notice") ?? caption)?.textContent ?? "";
     }
   });
+
+  // What a form makes is shown while it is filled in. Only the page in the frame changes: "back" still leaves the form.
+  const preview = document.querySelector("iframe[name=preview]");
+  for (const button of document.querySelectorAll("button[formtarget=preview]")) {
+    let waiting = 0;
+    let asking = null;
+    const show = async () => {
+      asking?.abort();
+      asking = new AbortController();
+      const body = new URLSearchParams(new FormData(button.form));
+      try {
+        const answer = await fetch(button.formAction, { method: "POST", body, signal: asking.signal });
+        if (!answer.ok || answer.redirected) return;
+        const made = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const shown = preview.contentDocument;
+        const nonce = shown.querySelector("style")?.nonce ?? "";
+        for (const style of made.querySelectorAll("style")) style.nonce = nonce;
+        shown.documentElement.replaceWith(made.documentElement);
+      } catch (error) {
+        if (error.name !== "AbortError") throw error;
+      }
+    };
+    button.form.addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(show, 300);
+    });
+  }
 })();

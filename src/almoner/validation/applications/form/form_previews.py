@@ -1,5 +1,7 @@
 """The hosted form as applicants will see it, shown to the partner in a frame."""
 
+from typing import Literal
+
 from starlette.responses import Response
 
 from almoner.access.partners.domain import PartnerAccount
@@ -7,7 +9,7 @@ from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.translations import Language
 from almoner.validation.applications.configurations.domain import Configuration
 from almoner.validation.applications.form.drafts import Draft
-from almoner.validation.applications.form.form_views import FormContext, FormViews
+from almoner.validation.applications.form.form_views import FormContext, FormViews, question_models
 from almoner.validation.applications.form.service import Application
 from almoner.validation.applications.invites.domain import LIFETIME, Invite
 
@@ -16,9 +18,13 @@ _NOWHERE = "#"
 
 
 def render_form_preview(
-    pages: PageRenderer, account: PartnerAccount, configuration: Configuration, language: Language
+    pages: PageRenderer,
+    account: PartnerAccount,
+    configuration: Configuration,
+    language: Language,
+    page: Literal["start", "questions"] = "start",
 ) -> Response:
-    """The first page of the form of an invite that is made now. ``pages``: of the form."""
+    """A page of the form of an invite that is made now. ``pages``: of the form."""
     now = pages.deployment.clock.now()
     invite = Invite(
         id=configuration.id,
@@ -32,6 +38,11 @@ def render_form_preview(
         expires_at=now + LIFETIME,
     )
     context = FormContext(Application(invite, account, configuration, Draft()), _NOWHERE, "", language)
+    if page == "questions":
+        questions = question_models(configuration.partner_fields, language.catalogue)
+        return FormViews(pages).render_page(
+            context, "apply_questions.html", "questions", framed_by=("'self'",), questions=questions
+        )
     return FormViews(pages).render_page(
         context, "apply_start.html", "start", framed_by=("'self'",), has_started=False, next=_NOWHERE
     )

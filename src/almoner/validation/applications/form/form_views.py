@@ -223,7 +223,8 @@ class FormViews:
     ) -> Response:
         """The partner's own questions."""
         fields, tag = context.application.configuration.partner_fields, context.language.catalogue
-        labels = {f"q-{field.id}": label_in_language(field.labels, tag) for field in fields}
+        questions = question_models(fields, tag, answers)
+        labels = {one["name"]: one["label"] for one in questions}
         reported = {name: context.language.html(key, label=labels[name]) for name, key in (problems or {}).items()}
         return self.render_page(
             context,
@@ -231,7 +232,7 @@ class FormViews:
             "questions",
             status=422 if problems else 200,
             problems=reported,
-            questions=[_question(field, labels[f"q-{field.id}"], answers.get(field.id, ""), tag) for field in fields],
+            questions=questions,
         )
 
     def documents_page(
@@ -371,16 +372,22 @@ def _step_of(name: str) -> FormStep | None:
     return next((step for step in get_args(FormStep) if step == name), None)
 
 
-def _question(field: PartnerField, text: str, value: str, tag: str) -> dict[str, Any]:
-    return {
-        "name": f"q-{field.id}",
-        "kind": field.kind,
-        "required": field.required,
-        "label": text,
-        "value": value,
-        "longest": MAX_ANSWER_LENGTHS.get(field.kind),
-        "choices": [(choice.value, label_in_language(choice.labels, tag)) for choice in field.choices],
-    }
+def question_models(
+    fields: Iterable[PartnerField], tag: str, answers: Mapping[str, str] | None = None
+) -> list[dict[str, Any]]:
+    """Questions as their page shows them in a language."""
+    return [
+        {
+            "name": f"q-{field.id}",
+            "kind": field.kind,
+            "required": field.required,
+            "label": label_in_language(field.labels, tag),
+            "value": (answers or {}).get(field.id, ""),
+            "longest": MAX_ANSWER_LENGTHS.get(field.kind),
+            "choices": [(choice.value, label_in_language(choice.labels, tag)) for choice in field.choices],
+        }
+        for field in fields
+    ]
 
 
 def _answer_text(field: PartnerField, answer: str, language: Language) -> str:

@@ -1,0 +1,173 @@
+"""The form of one question of an application form: what was typed as a question, and its problems. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
+
+from almoner.kit.language import is_language_tag
+from almoner.validation.applications.configurations.domain import (
+    FieldChoice,
+    FieldKind,
+    PartnerField,
+    find_field_problems,
+)
+
+KINDS: Final[tuple[FieldKind, ...]] = get_args(FieldKind)
+MAX_LANGUAGES: Final = 50
+_NONE: Final = "-"
+_NO_TEXT: Final = frozenset({"", _NONE, "\N{EN DASH}"})
+"""The line of a choice without a text in a language."""
+ProblemMember = Literal["id", "type", "values", "label", "answers"]
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageTexts:
+    """A question in one language. ``answers``: one on each line, in the order of the values; "-" for none."""
+
+    tag: str
+    label: str = ""
+    answers: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the question has no text in this language."""
+        return not (self.label.strip() or self.answers.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionForm:
+    """A question as it is typed. ``values``: of its choices, one on each line."""
+
+    id: str = ""
+    kind: FieldKind = "short_text"
+    required: bool = False
+    values: str = ""
+    languages: tuple[LanguageTexts, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionProblem:
+    """One problem of a typed question: the field, the language and line of it, and the reason in English."""
+
+    member: ProblemMember
+    reason: str
+    tag: str = ""
+    line: int | None = None
+
+
+def form_of_question(field: PartnerField) -> QuestionForm:
+    """The form with a question's present values."""
+    tags = dict.fromkeys([*field.labels, *(tag for choice in field.choices for tag in choice.labels)])
+    texts = tuple(
+        LanguageTexts(
+            tag, field.labels.get(tag, ""), "\n".join(_one_line(one.labels.get(tag, _NONE)) for one in field.choices)
+        )
+        for tag in tags
+    )
+    values = "\n".join(_one_line(choice.value) for choice in field.choices)
+    return QuestionForm(field.id, field.kind, field.required, values, texts)
+
+
+def question_of_form(form: QuestionForm) -> PartnerField:
+    """The question that was typed, with whatever is wrong with it."""
+    written = [(one.tag, one.label.strip(), _lines(one.answers)) for one in form.languages if not one.is_empty]
+    choices = tuple(
+        FieldChoice(
+            value,
+            {tag: lines[place] for tag, _, lines in written if place < len(lines) and lines[place] not in _NO_TEXT},
+        )
+        for place, value in enumerate(_lines(form.values))
+    )
+    labels = {tag: label for tag, label, _ in written if label}
+    return PartnerField(form.id, form.kind, form.required, labels, choices)
+
+
+def find_form_problems(form: QuestionForm, fields: Sequence[PartnerField], place: int) -> list[QuestionProblem]:
+    """All problems of a typed question, which has this place among the form's questions."""
+    values = len(_lines(form.values))
+    unmatched = [
+        QuestionProblem("answers", "", tag=one.tag) for one in form.languages if len(_lines(one.answers)) > values
+    ]
+    return [*unmatched, *problems_of_reasons(find_field_problems(fields), place)]
+
+
+def problems_of_reasons(reasons: Iterable[str], place: int) -> list[QuestionProblem]:
+    """The reasons why the API refuses the question with this place, by the fields of its form."""
+    found = []
+    for reason in reasons:
+        own = reason.removeprefix(f"body.partnerFields.{place}.")
+        name, _, rest = own.partition(" ")
+        match name.split("."):
+            case _ if own == reason:
+                found.append(QuestionProblem("id", reason))
+            case ["labels", *tag]:
+                found.append(QuestionProblem("label", rest, "".join(tag)))
+            case ["choices", line, "labels", *tag]:
+                found.append(QuestionProblem("answers", rest, "".join(tag), int(line) + 1))
+            case ["choices", line, *_]:
+                found.append(QuestionProblem("values", rest, line=int(line) + 1))
+            case ["choices"]:
+                found.append(QuestionProblem("values", rest))
+            case [member]:
+                found.append(QuestionProblem("type" if member == "type" else "id", rest))
+    return found
+
+
+def add_language(form_languages: Sequence[LanguageTexts], tag: str) -> tuple[LanguageTexts, ...] | None:
+    """With one more language; None if the tag is none, or there are too many."""
+    if any(one.tag == tag for one in form_languages):
+        return tuple(form_languages)
+    if not is_language_tag(tag) or len(form_languages) >= MAX_LANGUAGES:
+        return None
+    return (*form_languages, LanguageTexts(tag))
+
+
+def move_question(fields: Sequence[PartnerField], question_id: str, place: int) -> tuple[PartnerField, ...]:
+    """With a question at another place; the rest keep their order."""
+    moved = [field for field in fields if field.id == question_id]
+    rest = [field for field in fields if field.id != question_id]
+    return (*rest[:place], *moved, *rest[place:])
+
+
+def replace_question(fields: Sequence[PartnerField], question: PartnerField) -> tuple[PartnerField, ...]:
+    """With a changed question in its place."""
+    return tuple(question if field.id == question.id else field for field in fields)
+
+
+def questions_of_record(record: Mapping[str, Any]) -> tuple[PartnerField, ...]:
+    """The questions of a configuration as the API returns it."""
+    return tuple(
+        PartnerField(
+            one["id"],
+            one["type"],
+            one["required"],
+            one["labels"],
+            tuple(FieldChoice(choice["value"], choice["labels"]) for choice in one["choices"]),
+        )
+        for one in record["partnerFields"]
+    )
+
+
+def body_of_questions(fields: Iterable[PartnerField]) -> dict[str, object]:
+    """What the API takes as the questions of a configuration."""
+    return {
+        "partnerFields": [
+            {
+                "id": field.id,
+                "type": field.kind,
+                "required": field.required,
+                "labels": field.labels,
+                "choices": [{"value": choice.value, "labels": choice.labels} for choice in field.choices],
+            }
+            for field in fields
+        ]
+    }
+
+
+def _lines(text: str) -> list[str]:
+    """Each line; those in the middle may be empty, as the place of a line counts."""
+    return [line.strip() for line in text.rstrip().split("\n")] if text.strip() else []
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines())

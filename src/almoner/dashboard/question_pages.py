@@ -1,0 +1,268 @@
+"""The questions of an application form: listed, added, edited, moved and removed, with a preview of the hosted form."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from babel import UnknownLocaleError
+from markupsafe import Markup
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
+from almoner.access.accounts.page_texts import PageTexts, in_english, in_english_joined, language_choices, texts_of
+from almoner.access.partners import service as partners
+from almoner.dashboard.configuration_pages import FormPreview
+from almoner.dashboard.domain import roles_with_scope
+from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
+from almoner.dashboard.question_forms import (
+    KINDS,
+    LanguageTexts,
+    QuestionForm,
+    QuestionProblem,
+    add_language,
+    body_of_questions,
+    find_form_problems,
+    form_of_question,
+    move_question,
+    problems_of_reasons,
+    question_of_form,
+    questions_of_record,
+    replace_question,
+)
+from almoner.dashboard.record_lists import CONFIGURATIONS
+from almoner.dashboard.record_pages import RecordPages
+from almoner.dashboard.rendering import render_page
+from almoner.kit.errors import NotFound
+from almoner.kit.language import is_language_tag
+from almoner.platform.pages import formats
+from almoner.validation.applications.configurations import service as configurations
+from almoner.validation.applications.configurations.domain import MAX_FIELDS, PartnerField, label_in_language
+
+_DONE: Final = ("added", "saved", "moved", "removed")
+_ADD_LANGUAGE: Final = "language"
+"""The button that adds the texts of a language in place of saving."""
+Problems = dict[str, Markup]
+
+
+class QuestionPages:
+    """The pages of the questions of one configuration."""
+
+    def __init__(self, context: PageContext, calls: MemberCalls, records: RecordPages, render: FormPreview) -> None:
+        self._context = context
+        self._calls = calls
+        self._records = records
+        self._render = render
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        assert CONFIGURATIONS.form is not None
+        roles, path = sorted(roles_with_scope(CONFIGURATIONS.form.scope)), f"{CONFIGURATIONS.path}/{{id}}/questions"
+        route = self._context.route
+        return [
+            route(path, self.list_questions, *roles),
+            route(f"{path}/new", self.add, *roles),
+            route(f"{path}/edit", self.edit, *roles),
+            route(f"{path}/remove", self.remove, *roles),
+            route(f"{path}/preview", self.preview, *roles),
+        ]
+
+    async def list_questions(self, visitor: Visitor) -> Response:
+        """All questions in their order, each with what moves it. A move names the place, so it acts once."""
+        record = await self._records.get_record(visitor, CONFIGURATIONS)
+        fields, problem = questions_of_record(record), None
+        if visitor.form:
+            question_id, _, place = visitor.form_value("move").partition(".")
+            moved = move_question(fields, question_id, int(place)) if place.isdecimal() else fields
+            try:
+                return await self._store(visitor, record, moved, "moved")
+            except CallRefused as refused:
+                problem = in_english_joined(refused.reasons)
+        done = visitor.query.get("done")
+        language = texts_of(self._context, visitor).language.catalogue
+        return self._page(
+            visitor,
+            "questions.html",
+            record,
+            status=422 if problem else 200,
+            questions=[(field, label_in_language(field.labels, language)) for field in fields],
+            most=MAX_FIELDS,
+            message=f"dashboard.questions.{done}" if done in _DONE else "",
+            problem=problem,
+        )
+
+    async def add(self, visitor: Visitor) -> Response:
+        """A new question, which becomes the last one."""
+        record = await self._records.get_record(visitor, CONFIGURATIONS)
+        blank = QuestionForm(languages=(LanguageTexts(texts_of(self._context, visitor).language.catalogue),))
+        form, fields = _typed_form(visitor) if visitor.form else blank, questions_of_record(record)
+        question = question_of_form(form)
+        if question in fields and _is_sent(visitor):  # the form was sent twice
+            return await self._store(visitor, record, fields, "added")
+        return await self._change(visitor, record, form, (*fields, question), "added")
+
+    async def edit(self, visitor: Visitor) -> Response:
+        """An existing question; its id stays, as answers are kept by it."""
+        record = await self._records.get_record(visitor, CONFIGURATIONS)
+        fields = questions_of_record(record)
+        before = _named_question(visitor, fields)
+        form = replace(_typed_form(visitor), id=before.id) if visitor.form else form_of_question(before)
+        return await self._change(visitor, record, form, replace_question(fields, question_of_form(form)), "saved")
+
+    async def _change(
+        self, visitor: Visitor, record: Record, form: QuestionForm, fields: Sequence[PartnerField], done: str
+    ) -> Response:
+        """The form of one question, and what is sent with it. ``fields``: of the configuration with the question."""
+        texts, problems = texts_of(self._context, visitor), dict[str, Markup]()
+        place = next(place for place in reversed(range(len(fields))) if fields[place].id == form.id)
+        tag = visitor.form_value("language").strip()
+        if visitor.form and tag:
+            languages = add_language(form.languages, tag)
+            if languages is None:
+                problems["language"] = texts.language.html(
+                    "dashboard.question.no_language", typed=Markup("<bdi>{}</bdi>").format(tag)
+                )
+            else:
+                form, tag = replace(form, languages=languages), ""
+        elif _is_sent(visitor):
+            found = find_form_problems(form, fields, place)
+            try:
+                if not found:
+                    return await self._store(visitor, record, fields, done)
+            except CallRefused as refused:
+                found = problems_of_reasons(refused.reasons, place)
+            problems = _problems_by_field(found, form, texts)
+        return self._page(
+            visitor,
+            "question.html",
+            record,
+            status=422 if problems else 200,
+            form=form,
+            texts=[(one, _language_name(one.tag, texts)) for one in form.languages],
+            kinds=[(kind, texts.value(kind)) for kind in KINDS],
+            adding=done == "added",
+            another=tag,
+            languages=language_choices(self._context.pages.catalogues.offered_languages, texts),
+            shown_in=texts.language.catalogue,
+            problems=problems,
+        )
+
+    async def remove(self, visitor: Visitor) -> Response:
+        """Ask whether to remove a question, and do it."""
+        record = await self._records.get_record(visitor, CONFIGURATIONS)
+        fields, problem = questions_of_record(record), None
+        question = _named_question(visitor, fields)
+        if visitor.form:
+            try:
+                return await self._store(visitor, record, [one for one in fields if one != question], "removed")
+            except CallRefused as refused:
+                problem = in_english_joined(refused.reasons)
+        label = label_in_language(question.labels, texts_of(self._context, visitor).language.catalogue)
+        return self._page(
+            visitor,
+            "question_remove.html",
+            record,
+            status=422 if problem else 200,
+            question=question,
+            label_text=label,
+            problem=problem,
+        )
+
+    async def preview(self, visitor: Visitor) -> Response:
+        """The questions as applicants see them: as stored, or with the one that is typed. Nothing is saved."""
+        partner = partner_of_visitor(visitor)
+        name = visitor.path.removeprefix(f"{visitor.place.home}{CONFIGURATIONS.path}/").split("/")[0]
+        async with self._context.db.read() as tx:
+            account = await partners.get(tx, partner)
+            shown = await configurations.find(tx, partner, self._context.parse_id(CONFIGURATIONS.id_type, name))
+        if shown is None:
+            raise NotFound
+        language = visitor.language
+        if visitor.form:
+            form = _typed_form(visitor)
+            form, fields = replace(form, id=visitor.query.get("question") or form.id), shown.partner_fields
+            typed, known = question_of_form(form), {field.id for field in fields}
+            fields = replace_question(fields, typed) if typed.id in known else (*fields, typed)
+            shown, language = replace(shown, partner_fields=fields), visitor.form_value("shown_in")
+        return self._render(account, shown, self._context.pages.language(language), "questions")
+
+    async def _store(self, visitor: Visitor, record: Record, fields: Sequence[PartnerField], done: str) -> Response:
+        """Store the questions if they changed. Raises CallRefused."""
+        if tuple(fields) != questions_of_record(record):
+            await self._calls.patch(visitor, f"{CONFIGURATIONS.call}/{record['id']}", body_of_questions(fields))
+        return redirect_to(f"{visitor.place.home}{CONFIGURATIONS.path}/{record['id']}/questions?done={done}")
+
+    def _page(self, visitor: Visitor, template: str, record: Record, *, status: int, **facts: Any) -> Response:
+        return render_page(
+            self._context,
+            visitor,
+            template,
+            status=status,
+            record=record,
+            own=f"{visitor.place.home}{CONFIGURATIONS.path}/{record['id']}",
+            declared=CONFIGURATIONS,
+            frames=True,
+            **{"problems": {}, **facts},
+        )
+
+
+def _is_sent(visitor: Visitor) -> bool:
+    """Whether the question is to be saved, and not only shown again with one more language."""
+    return bool(visitor.form) and visitor.form_value("do") != _ADD_LANGUAGE
+
+
+def _named_question(visitor: Visitor, fields: Sequence[PartnerField]) -> PartnerField:
+    """The question that the address names. Raises NotFound."""
+    for field in fields:
+        if field.id == visitor.query.get("question"):
+            return field
+    raise NotFound
+
+
+def _typed_form(visitor: Visitor) -> QuestionForm:
+    """The submitted form."""
+
+    def typed(name: str) -> str:
+        return visitor.form_value(name).replace("\r\n", "\n")
+
+    tags = dict.fromkeys(tag for one in visitor.form.getlist("tag") if is_language_tag(tag := str(one)))
+    return QuestionForm(
+        typed("id").strip(),
+        next((kind for kind in KINDS if kind == typed("type")), KINDS[0]),
+        typed("required") == "yes",
+        typed("values"),
+        tuple(LanguageTexts(tag, typed(f"label-{tag}"), typed(f"answers-{tag}")) for tag in tags),
+    )
+
+
+def _problems_by_field(found: Sequence[QuestionProblem], form: QuestionForm, texts: PageTexts) -> Problems:
+    """The sentences under the fields that they are about."""
+    problems: Problems = {}
+    first = next((one.tag for one in form.languages), "")
+    for one in found:
+        tag = one.tag or first
+        name = _language_name(tag, texts)
+        field, label = {
+            "label": (f"label-{tag}", texts.text("dashboard.question.label", language=name)),
+            "answers": (f"answers-{tag}", texts.text("dashboard.question.answers", language=name)),
+            "values": ("values", texts.label("answerValues")),
+            "type": ("type", texts.label("type")),
+            "id": ("id", texts.label("questionId")),
+        }[one.member]
+        if not one.reason:
+            sentence = texts.language.html("dashboard.question.unmatched", label=label)
+        elif one.reason.startswith("body."):
+            sentence = in_english(f"{one.reason}.")
+        else:
+            reason = one.reason if one.line is None else f"in line {one.line} {one.reason}"
+            sentence = texts.problem(label, reason)
+        problems[field] = problems[field] + " " + sentence if field in problems else sentence
+    return problems
+
+
+def _language_name(tag: str, texts: PageTexts) -> str:
+    """The name of any language; its tag where it has none."""
+    try:
+        return formats.language_name(tag, texts.language.locale)
+    except (UnknownLocaleError, ValueError):
+        return tag
