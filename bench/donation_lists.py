@@ -40,7 +40,8 @@ FIRST: Final = LAST - timedelta(days=DAYS)
 # An identifier begins with the milliseconds of its donation, as the service makes them.
 FILL: Final = f"""
 insert into donation (id, partner_id, organisation_id, user_id, type, status, amount_minor, currency, consented,
-                      anonymous, metadata, created_at, cancelled_at, cover_minor, status_changed_at, request_id)
+                      anonymous, metadata, created_at, cancelled_at, cover_minor, status_changed_at,
+                      donation_request_id)
 select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || '7' || substr(md5(g.n::text), 1, 3)
         || '8' || substr(md5(g.n::text), 4, 15))::uuid,
        $1, o.id, u.id, 'direct', status, 100 + g.n % 9900, 'GBP', true, false, '{{"campaign": "winter"}}', at,
@@ -111,8 +112,8 @@ async def fill(stage: Stage, rows: int) -> World:
             FILL, partner, FIRST, span, rows, first, last - 1, len(chosen), USERS, REQUESTS, timeout=1200
         )
     await connection.execute(
-        "insert into list_counter (partner_id, list, slot, n) values ($1, 'donation', 0, $2) "
-        "on conflict (partner_id, list, slot) do update set n = excluded.n",
+        "insert into list_counter (partner_id, list, slot, records) values ($1, 'donation', 0, $2) "
+        "on conflict (partner_id, list, slot) do update set records = excluded.records",
         partner,
         rows,
     )

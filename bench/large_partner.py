@@ -63,7 +63,7 @@ DONATION: Final = (
     "donation",
     (
         f"id partner_id organisation_id type session_id payment_id status amount_minor currency {_DONOR} {_PERIOD} "
-        f"cancelled_at {_SETTLED} request_id"
+        f"cancelled_at {_SETTLED} donation_request_id"
     ),
 )
 _PAGES: Final = "description language pages_url api_url"
@@ -413,10 +413,12 @@ async def _count(connection: "asyncpg.Connection[asyncpg.Record]", large: LargeP
     for name in ("donation", "donation_session", "donation_request", "validation_request", "validation_submission"):
         await connection.execute(
             f"""
-            insert into list_counter (partner_id, list, slot, n)
+            insert into list_counter (partner_id, list, slot, records)
             select $1, $2, 63, (select count(*) from {name} where partner_id = $1)
-                - coalesce((select sum(n) from list_counter where partner_id = $1 and list = $2 and slot <> 63), 0)
-            on conflict (partner_id, list, slot) do update set n = excluded.n
+                - coalesce((
+                    select sum(records) from list_counter where partner_id = $1 and list = $2 and slot <> 63
+                ), 0)
+            on conflict (partner_id, list, slot) do update set records = excluded.records
             """,
             large.partner,
             name,

@@ -149,7 +149,7 @@ async def _donations(db: Database, stage: Stage, rows: int) -> None:
     await connection.copy_records_to_table("donation", records=gifts, columns=columns.split())
     await connection.execute(
         """
-        insert into list_counter (partner_id, list, slot, n)
+        insert into list_counter (partner_id, list, slot, records)
         select p.id, l.name, s, case when p.id = $1 and s = 0 then $2 else 0 end
         from partner p, (values ('donation'), ('donation_session')) l (name), generate_series(0, 15) s
         """,

@@ -33,7 +33,9 @@ COLUMNS = (
 )
 GET = f"select {COLUMNS} from donation where partner_id = $1 and id = $2"
 LIST = f"""
-select {COLUMNS}, (select coalesce(sum(n), 0)::bigint from list_counter where partner_id = $1 and list = $2) as total
+select {COLUMNS}, (
+    select coalesce(sum(records), 0)::bigint from list_counter where partner_id = $1 and list = $2
+) as total
 from donation where partner_id = $1 order by id desc limit 26
 """
 SEARCH = """
@@ -134,7 +136,7 @@ async def create_session(partner: UUID, headers: dict[bytes, bytes], raw: bytes)
         "entry_action": "createDonationSession",
         "entry_subject": answer["id"],
         "entry_address": "127.0.0.1",
-        "entry_address_digest": key,
+        "entry_address_hash": key,
         "entry_request_id": "bare",
         "entry_details": None,
         "entry_mac": key,

@@ -102,7 +102,7 @@ class ListCounter(Model):
     partner_id: Mapped[UUID] = mapped_column(primary_key=True)
     list: Mapped[str] = mapped_column(primary_key=True)
     slot: Mapped[int] = mapped_column(SmallInteger, primary_key=True)
-    n: Mapped[int] = mapped_column(BigInteger)
+    records: Mapped[int] = mapped_column(BigInteger)
 
 
 class Wire(BaseModel):
@@ -267,9 +267,9 @@ async def create_session(body: SessionBody, db: Db, who: PartnerId, idempotency_
     slot = (who, "donation_session", secrets.randbelow(16))
     counter = await db.get(ListCounter, slot, with_for_update=True)
     if counter is None:
-        db.add(ListCounter(partner_id=slot[0], list=slot[1], slot=slot[2], n=1))
+        db.add(ListCounter(partner_id=slot[0], list=slot[1], slot=slot[2], records=1))
     else:
-        counter.n += 1
+        counter.records += 1
     await db.commit()
     return answer
 
@@ -289,7 +289,7 @@ async def list_donations(db: Db, who: PartnerId) -> Many:
     rows = (
         await db.scalars(select(Donation).where(Donation.partner_id == who).order_by(Donation.id.desc()).limit(26))
     ).all()
-    counted = select(func.sum(ListCounter.n)).where(ListCounter.partner_id == who, ListCounter.list == "donation")
+    counted = select(func.sum(ListCounter.records)).where(ListCounter.partner_id == who, ListCounter.list == "donation")
     total = await db.scalar(counted)
     following = f"/v1/donations?cursor={text('donation', rows[24].id)}"
     return Many(

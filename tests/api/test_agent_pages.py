@@ -296,7 +296,7 @@ async def test_v8_confirmations_and_answers_are_in_the_audit_log(
     await browser.post(page.url.path, answer="denied")
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select action, actor_id from audit_entry where subject = $1 and actor_kind = 'system' order by n",
+            "select action, actor_id from audit_entry where subject = $1 and actor_kind = 'system' order by position",
             made["id"],
         )
     assert [tuple(row) for row in rows] == [

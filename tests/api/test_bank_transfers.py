@@ -340,7 +340,8 @@ async def test_m7_a_month_of_transfers_with_one_fault_of_every_kind(service: Ser
     short, over, twice, typo, late, seen = range(6)
     async with service.db.write() as tx:
         await tx.execute(
-            "update donation set confirmed_at = confirmed_at - interval '31 days' where session_id = $1",
+            "update donation set transfer_confirmed_at = transfer_confirmed_at - interval '31 days' "
+            "where session_id = $1",
             donors[late].session_id,
         )
     await donors[late].sweep()

@@ -345,10 +345,12 @@ async def test_h7_paid_gifts_count_as_tries_that_were_no_declines(street: Street
         await browser.decline(url, 2)
         await browser.pay(url, GOOD)
     async with street.service.db.read() as tx:
-        row = await tx.fetchrow("select partner_id, address, device from card_attempt order by started_at limit 1")
+        row = await tx.fetchrow(
+            "select partner_id, address_hash, device_hash from card_attempt order by started_at limit 1"
+        )
         assert row is not None
         seen = await card_testing_store.recent_declines(
-            tx, Partner(row["partner_id"]), BrowserFingerprint(row["address"], row["device"])
+            tx, Partner(row["partner_id"]), BrowserFingerprint(row["address_hash"], row["device_hash"])
         )
     assert seen == RecentDeclines(by_address=2, by_device=2, declines=6, attempts=9)
     assert await street.value("select sum(attempts) from payment") == 9  # what a partner's donation knows of them

@@ -182,7 +182,7 @@ async def test_an_incident_is_reported_updated_and_resolved_once(service: Servic
     assert "Not yet." not in words(admin)
     text = own.rpartition("/")[2]
     async with service.db.read() as tx:
-        recorded = await tx.fetch("select action from audit_entry where subject = $1 order by n", text)
+        recorded = await tx.fetch("select action from audit_entry where subject = $1 order by position", text)
     assert [row["action"] for row in recorded] == ["incident.reported", "incident.updated", "incident.resolved"]
     reader = await signed_in(service, await operator(service, "reviewer"))
     assert title in (await reader.get(path)).text

@@ -64,7 +64,7 @@ async def add_statements(tx: Tx, mark: str) -> None:
         """
         insert into bank_statement (id, account, reference, currency, opening_minor, closing_minor, sha256, lines,
                                     imported_by, imported_at, part, ends_on)
-        select gen_random_uuid(), $1, $1 || '-' || n || '-', 'XPF', n * 1000, n * 1000 + 1, repeat('a', 64), 0,
+        select gen_random_uuid(), $1, $1 || '-' || n || '-', 'XPF', n * 1000, n * 1000 + 1, sha256(''), 0,
                'officer', $2, 1, $2::timestamptz::date + n
         from generate_series(0, $3::int) n
         """,
@@ -80,7 +80,7 @@ async def add_reports(tx: Tx, mark: str) -> list[UUID]:
     await tx.execute(
         """
         insert into settlement (id, provider, reference, currency, settled_on, sha256, lines, imported_at)
-        select id, 'fake', $1 || '-' || n || '-', 'XPF', $2::timestamptz::date, repeat('a', 64), 1, $2
+        select id, 'fake', $1 || '-' || n || '-', 'XPF', $2::timestamptz::date, sha256(''), 1, $2
         from unnest($3::uuid[]) with ordinality as t (id, n)
         """,
         mark,
@@ -179,8 +179,11 @@ async def test_adjustments_lead_on(service: Service, api: Client, olive: Browser
     async with service.db.write() as tx:
         await tx.execute(
             """
-            insert into gift_aid_adjustment (id, claim_id, donation_id, amount_minor, reason, created_at)
-            select id, $2, $3, n, 'refunded', $4 from unnest($1::uuid[]) with ordinality as t (id, n)
+            insert into gift_aid_adjustment (
+                id, claim_id, organisation_id, donation_id, amount_minor, reason, created_at
+            )
+            select t.id, claim.id, organisation_id, $3, n, 'refunded', $4
+            from gift_aid_claim claim, unnest($1::uuid[]) with ordinality as t (id, n) where claim.id = $2
             """,
             [tx.new_id() for _ in range(MANY)],
             claim.id,

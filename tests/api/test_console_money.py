@@ -40,7 +40,7 @@ async def audited(service: Service, person: Person) -> list[str]:
     """What the audit log has of what the operator did once they were signed in, oldest first."""
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select action from audit_entry where actor_id = $1 order by n", tx.ids.text("operator", person.id)
+            "select action from audit_entry where actor_id = $1 order by position", tx.ids.text("operator", person.id)
         )
     actions = [row[0] for row in rows]
     return actions[actions.index("signed_in") + 1 :]

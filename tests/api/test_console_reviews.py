@@ -49,7 +49,7 @@ async def audited(service: Service, case: str) -> list[str]:
     """What the audit log has of a case."""
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select action from audit_entry where subject = $1 and action like 'review.%' order by n",
+            "select action from audit_entry where subject = $1 and action like 'review.%' order by position",
             case.rpartition("/")[2],
         )
     return [row[0] for row in rows]
@@ -259,7 +259,7 @@ async def test_a_pdf_is_shown_page_by_page_and_never_inline(
     async with service.db.read() as tx:
         kept = await tx.fetch(
             "select details->>'page' from audit_entry where action = 'review.document_shown' "
-            "and subject = $1 order by n",
+            "and subject = $1 order by position",
             found[1],
         )
     assert [row[0] for row in kept] == ["1", "2", "3", "0"], "also what was asked for in vain"

@@ -91,7 +91,7 @@ async def test_m4_the_events_hold_the_record_as_it_was_then(giving: Giving) -> N
     async with giving.service.db.read() as tx:
         rows = await tx.fetch(
             "select payload from event join donation_session s using (partner_id) "
-            "where s.id = $1 and event.type like 'donation.%' order by n",
+            "where s.id = $1 and event.type like 'donation.%' order by position",
             giving.session_id,
         )
     reported = [json.loads(row["payload"])["data"]["eventData"] for row in rows]

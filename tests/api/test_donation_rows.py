@@ -62,7 +62,7 @@ class World:
         """Types and records of the donation's events, in order."""
         async with self.service.db.read() as tx:
             rows = await tx.fetch(
-                "select type, payload from event where partner_id = $1 and type like 'donation.%' order by n",
+                "select type, payload from event where partner_id = $1 and type like 'donation.%' order by position",
                 self.tenant.partner.id,
             )
         return [(row["type"], json.loads(row["payload"])["data"]["eventData"]) for row in rows]

@@ -216,7 +216,9 @@ async def test_a_hosted_gift_of_the_user_is_covered_too(service: Service, api: C
     [donation] = await giving.donations()
     assert (donation["status"], donation["giftAidId"]) == ("RECEIVED_PAYMENT", made["id"])
     async with service.db.read() as tx:
-        reported = await tx.fetch("select payload from event where type = 'donation.payment_successful' order by n")
+        reported = await tx.fetch(
+            "select payload from event where type = 'donation.payment_successful' order by position"
+        )
     assert json.loads(reported[-1]["payload"])["data"]["eventData"] == donation
 
 

@@ -151,7 +151,8 @@ async def test_what_was_decided_of_one_record_holds_for_the_same_question_of_ano
     assert (await shown(api, made))["results"] == before["results"]
     async with alone.db.read() as tx:
         rows = await tx.fetch(
-            "select m.id, s.partner_id from screening_match m join screening_subject s on s.id = m.subject order by 1"
+            "select m.id, s.partner_id from screening_match m "
+            "join screening_subject s on s.id = m.screening_subject_id order by 1"
         )
         stored = [
             (await reviews.review_history_of(tx, ReviewSubject("match", row[0], row[1]))).decisions for row in rows

@@ -109,7 +109,7 @@ async def test_an_administrator_invites_changes_and_deactivates(service: Service
         with pytest.raises(TokenRefused):
             await operators.authenticate(tx, secret)
         rows = await tx.fetch(
-            "select action from audit_entry where subject = $1 and actor_id = $2 order by n",
+            "select action from audit_entry where subject = $1 and actor_id = $2 order by position",
             tx.ids.text("operator", bo.id),
             tx.ids.text("operator", ada.id),
         )

@@ -15,7 +15,7 @@ async def told(service: Service, tenant: Tenant) -> list[tuple[str, Any]]:
     """Actions and details, oldest first."""
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select action, details from audit_entry where scope = $1 and action like 'scim.%' order by n",
+            "select action, details from audit_entry where scope = $1 and action like 'scim.%' order by position",
             tenant.partner.id,
         )
     return [(row["action"], row["details"]) for row in rows]

@@ -297,7 +297,7 @@ async def test_an_owner_sets_the_provider_up_tries_and_removes_it(
     assert (await one.post(f"{home}/provider", do="remove")).status_code == 303
     assert "Continue with" not in (await browser().get(f"{home}/sign-in")).text
     async with service.db.read() as tx:
-        rows = await tx.fetch("select action, actor_kind from audit_entry where scope = $1 order by n", realm.id)
+        rows = await tx.fetch("select action, actor_kind from audit_entry where scope = $1 order by position", realm.id)
     assert [tuple(row) for row in rows if row["action"].startswith("provider.")] == [
         ("provider.set", "member"),
         ("provider.changed", "member"),

@@ -129,7 +129,7 @@ async def test_m6_what_has_reached_our_bank_is_not_dismissed_but_sent_back(givin
     found = await held_for(giving, "other_reference")
     line = ReportLine(LineKind.PAYMENT, found.provider_payment, found.money, Money(75, "USD"))
     report = SettlementReport(
-        found.provider, f"r-{found.id}", "USD", giving.service.clock.now().date(), "0" * 64, (line,)
+        found.provider, f"r-{found.id}", "USD", giving.service.clock.now().date(), bytes(32), (line,)
     )
     async with giving.service.db.write() as tx:
         await settlements.book_lines(tx, await settlements.find_or_create_settlement(tx, report), report.lines)

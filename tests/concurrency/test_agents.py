@@ -118,7 +118,10 @@ async def told_as_made(service: Service, partner: Partner) -> int:
         changes = "select * from state_change where resource_id = any($1::uuid[]) order by id"
         for row in await tx.fetch(changes, [row["id"] for row in stored]):
             made[row["resource_id"]].append((row["from_status"], row["to_status"]))
-        for row in await tx.fetch("select type, payload from event where partner_id = $1 order by n", partner.id):
+        for row in await tx.fetch(
+            "select type, payload from event where partner_id = $1 order by position",
+            partner.id,
+        ):
             record = json.loads(row["payload"])["data"]["eventData"]
             verification_id = tx.ids.parse("agentverification", record["id"])
             assert verification_id is not None

@@ -146,7 +146,8 @@ async def histories(service: Service, tenant: Tenant) -> int:
     reported: dict[UUID, list[dict[str, Any]]] = {}
     async with service.db.read() as tx:
         for row in await tx.fetch(
-            "select payload from event where partner_id = $1 and type = 'eligibility_subscription.updated' order by n",
+            "select payload from event where partner_id = $1 and type = 'eligibility_subscription.updated' "
+            "order by position",
             tenant.partner.id,
         ):
             record = json.loads(row["payload"])["data"]["eventData"]

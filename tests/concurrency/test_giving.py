@@ -105,7 +105,7 @@ async def test_s5_who_waits_for_the_brakes_keeps_no_account_from_others(service:
     async with service.db.write() as tx:
         await tx.execute(
             """
-            insert into card_attempt (payment_id, partner_id, address, max_attempts, started_at)
+            insert into card_attempt (payment_id, partner_id, address_hash, max_attempts, started_at)
             select p.id, d.partner_id, substr(sha256('a'), 1, 16), 5, $2
             from payment p join donation d on d.id = p.donation_id where d.id = $1
             """,
@@ -118,7 +118,7 @@ async def test_s5_who_waits_for_the_brakes_keeps_no_account_from_others(service:
             return int(await tx.fetchval(WAITING)) > 0
 
     async with service.db.write() as tx:
-        await tx.execute("select from card_attempt where address = substr(sha256('a'), 1, 16) for update")
+        await tx.execute("select from card_attempt where address_hash = substr(sha256('a'), 1, 16) for update")
         notice = asyncio.create_task(giving.notify(giving.provider.only()))
         await eventually(waits)
         assert len(await tx.fetch(f"{ACCOUNT} for no key update skip locked")) == 1

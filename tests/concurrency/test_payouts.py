@@ -165,7 +165,7 @@ async def fill(service: Service, api: Client, nonprofit: str, many: int) -> UUID
             """
             insert into donation (id, partner_id, organisation_id, type, status, amount_minor, currency, consented,
                                   anonymous, metadata, created_at, status_changed_at, settled_at, settled_minor,
-                                  settled_currency, request_id)
+                                  settled_currency, donation_request_id)
             select gen_random_uuid(), $1, $2, 'direct', 'RECEIVED_PAYMENT', 3, 'USD', true, false, '{}', $3, $3, $3, 2,
                    'USD', $5
             from generate_series(1, $4)

@@ -111,7 +111,9 @@ async def history(
             "select * from state_change where resource_id = any($1::uuid[]) order by id", list(moves)
         ):
             moves[row["resource_id"]].append((row["from_status"], row["to_status"]))
-        for row in await tx.fetch("select type, payload from event where partner_id = $1 order by n", partner.id):
+        for row in await tx.fetch(
+            "select type, payload from event where partner_id = $1 order by position", partner.id
+        ):
             record = json.loads(row["payload"])["data"]["eventData"]
             request_id = tx.ids.parse("validationrequest", record["id"])
             assert request_id is not None

@@ -124,7 +124,7 @@ async def history(
             "select * from state_change where resource_id = any($1::uuid[]) order by id", list(moves)
         ):
             moves[row["resource_id"]].append((row["from_status"], row["to_status"]))
-        for row in await tx.fetch("select payload from event where partner_id = $1 order by n", partner.id):
+        for row in await tx.fetch("select payload from event where partner_id = $1 order by position", partner.id):
             record = json.loads(row["payload"])["data"]["eventData"]
             verification_id = tx.ids.parse("monetarydonationverification", record["id"])
             assert verification_id is not None

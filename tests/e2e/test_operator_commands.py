@@ -271,7 +271,9 @@ async def test_two_people_is_a_rule_of_the_database(service: Service, api: Clien
     assert await hers("operators", "two-person-approval", "off") == (0, one)
     assert await his(*approve) == (0, f"{made['id']} is approved.\n")
     async with service.db.read() as tx:
-        rows = await tx.fetch("select details from audit_entry where action = 'verification.approved' order by n")
+        rows = await tx.fetch(
+            "select details from audit_entry where action = 'verification.approved' order by position"
+        )
     assert [row["details"] for row in rows] == [{"people": 1}]
     assert await audited(service) == [
         *[("machine", "operator.invited"), ("machine", "operator_token.made")] * 2,

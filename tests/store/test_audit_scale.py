@@ -77,8 +77,8 @@ async def test_v8_what_runs_for_every_batch_is_read_in_order_from_an_index(empty
         await write(service.db, empty_database.dsn, 3_000)
         async with owner.transaction():
             await owner.execute(IN_ORDER)
-            rows = await owner.fetch("select n, mac from audit_entry where sequence is null limit 3")
-            numbers, hashes = [row["n"] for row in rows], [row["mac"] for row in rows]
+            rows = await owner.fetch("select position, mac from audit_entry where sequence is null limit 3")
+            numbers, hashes = [row["position"] for row in rows], [row["mac"] for row in rows]
             for sql, args, index in (
                 (WAITING, (audit.DEPLOYMENT, 64), "audit_entry_unchained"),
                 (TAKE, ([audit.DEPLOYMENT], 500), "audit_entry_unchained"),

@@ -37,9 +37,9 @@ async def filled(
         START,
     )
     if request.param == "the planner saw a backlog":
-        await connection.execute("update event set sequence = null where n % 2 = 0")
+        await connection.execute("update event set sequence = null where position % 2 = 0")
         await connection.execute("analyze event")
-        await connection.execute("update event set sequence = 100000 + n where sequence is null")
+        await connection.execute("update event set sequence = 100000 + position where sequence is null")
     else:
         await connection.execute("analyze event")
     await connection.execute(

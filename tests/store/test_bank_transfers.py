@@ -51,7 +51,7 @@ async def test_lines_are_looked_up_by_index(alone: Service) -> None:
         await suspense_store.applied_payment_ids(cast("Tx", explaining), "RF737ZQ3K9MABC")
         await bank_statements_store.similar_movements(cast("Tx", explaining), line)
         await bank_statements_store.is_reference_booked(cast("Tx", explaining), line, "request")
-        statement = BankStatement("a", "1", "USD", None, None, "0" * 64, (nothing,))
+        statement = BankStatement("a", "1", "USD", None, None, bytes(32), (nothing,))
         await bank_statements_store.statement_parts(cast("Tx", explaining), statement)
         await bank_statements_store.recorded_movements(cast("Tx", explaining), "a", "1", 1)
         await bank_statements_store.referenced_provider_payouts(cast("Tx", explaining), nothing, 30, 6)
@@ -72,7 +72,7 @@ async def told(service: Service, statement: str, name: str = "r") -> None:
         statement_id, line_id = tx.new_id(), tx.new_id()
         await tx.execute(
             "insert into bank_statement (id, account, reference, currency, sha256, lines, imported_by, imported_at, "
-            "part) values ($1, 'a', $2, 'USD', repeat('0', 64), 1, 'x', $3, 1)",
+            "part) values ($1, 'a', $2, 'USD', sha256(''), 1, 'x', $3, 1)",
             statement_id,
             str(line_id),
             tx.now,
@@ -102,7 +102,7 @@ async def settlement(service: Service) -> str:
         made = tx.new_id()
         await tx.execute(
             "insert into settlement (id, provider, reference, currency, settled_on, sha256, lines, imported_at) "
-            "values ($1, 'simple', $1::uuid::text, 'XTS', '2026-03-02', repeat('0', 64), 1, $2)",
+            "values ($1, 'simple', $1::uuid::text, 'XTS', '2026-03-02', sha256(''), 1, $2)",
             made,
             tx.now,
         )
@@ -130,7 +130,7 @@ async def test_a_part_of_a_statement_is_there_once(service: Service) -> None:
         async with service.db.write() as tx:
             await tx.execute(
                 "insert into bank_statement (id, account, reference, currency, sha256, lines, imported_by, "
-                "imported_at, part) values ($1, 'a', $2, 'XTS', repeat('0', 64), 0, 'x', $3, $4)",
+                "imported_at, part) values ($1, 'a', $2, 'XTS', sha256(''), 0, 'x', $3, $4)",
                 *(tx.new_id(), name, tx.now, part),
             )
 

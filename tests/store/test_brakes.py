@@ -30,7 +30,8 @@ async def filled(empty_database: TestDatabase) -> AsyncIterator["asyncpg.Connect
     await connection.execute("alter table donation_email_code drop constraint donation_email_code_session_id_fkey")
     await connection.execute(
         """
-        insert into card_attempt (payment_id, partner_id, address, device, max_attempts, declined, paid, started_at,
+        insert into card_attempt (payment_id, partner_id, address_hash, device_hash, max_attempts, declined, paid,
+                                  started_at,
             ended_at)
         select gen_random_uuid(), gen_random_uuid(), decode(lpad(to_hex(n % 500), 32, '0'), 'hex'),
                decode(lpad(to_hex(n), 32, '0'), 'hex'), 3, n % 2, n % 2 = 0, $1::timestamptz + n * interval '4 seconds',
@@ -41,13 +42,15 @@ async def filled(empty_database: TestDatabase) -> AsyncIterator["asyncpg.Connect
     )
     await connection.execute(
         """
-        insert into card_decline (payment_id, number, partner_id, address, device, declined_at)
-        select payment_id, 1, partner_id, address, device, started_at from card_attempt where declined = 1
+        insert into card_decline (payment_id, number, partner_id, address_hash, device_hash, declined_at)
+        select payment_id, 1, partner_id, address_hash, device_hash, started_at from card_attempt where declined = 1
         """
     )
     await connection.execute(
         """
-        insert into donation_email_code (id, session_id, address, email, recipient, sent_at, expires_at)
+        insert into donation_email_code (
+            id, session_id, address_hash, email_hash, encrypted_recipient, sent_at, expires_at
+        )
         select gen_random_uuid(), gen_random_uuid(), decode(lpad(to_hex(n % 500), 32, '0'), 'hex'),
                decode(lpad(to_hex(n), 32, '0'), 'hex'), 'x', $1::timestamptz + n * interval '4 seconds',
                $1::timestamptz + n * interval '4 seconds' + interval '10 minutes'
@@ -117,7 +120,8 @@ async def test_h11_the_database_keeps_the_rules_of_codes(giving: Giving, broken:
         async with giving.service.db.write() as tx:
             await tx.execute(
                 """
-                insert into donation_email_code (id, session_id, address, email, recipient, sent_at, expires_at,
+                insert into donation_email_code (id, session_id, address_hash, email_hash, encrypted_recipient, sent_at,
+                                       expires_at,
                                        failed_attempts, verified_at, used_at)
                 values ($1, $2, $3, $3, 'x', $4, $5, $6, $7, $8)
                 """,

@@ -115,7 +115,8 @@ async def test_tallies_are_the_donations_whatever_was_gathered_when(service: Ser
         while await donations_store_lists.refresh_list_totals(tx, 10_000):
             pass
         tallied = await tx.fetch(
-            "select organisation_id, status, day, n from donation_tally where partner_id = $1 and n <> 0",
+            "select organisation_id, status, day, donations from donation_tally "
+            "where partner_id = $1 and donations <> 0",
             tenant.partner.id,
         )
         counted = await tx.fetch(

@@ -53,21 +53,21 @@ async def test_a_direct_donation_is_asked_for_in_a_request_that_gathers_and_stay
     request = await asked(service, api, 1000)
     named = uuid_of(service, "donationrequest", request["id"])
     loose = uuid_of(service, "donation", (await factories.direct(service, api))["id"])
-    move = "update donation set status = 'REQUESTED_PAYMENT', request_id = $2 where id = $1"
+    move = "update donation set status = 'REQUESTED_PAYMENT', donation_request_id = $2 where id = $1"
     assert await refuses(service, move, loose, None) == "donation_requested"
     assert await refuses(service, move, loose, named) == "donation_request_assignable"
     [donation] = await donations_of(api, request)
     inside = uuid_of(service, "donation", donation["id"])
     for change, constraint in {
-        "status = 'CANCELLED', cancelled_at = now(), request_id = null": (
+        "status = 'CANCELLED', cancelled_at = now(), donation_request_id = null": (
             "donation_direct",
             "donation_request_assignable",
         ),
         "amount_minor = 1": ("donation_direct",),
         "currency = 'EUR'": ("donation_direct",),
-        "request_id = null": ("donation_request_assignable",),
+        "donation_request_id = null": ("donation_request_assignable",),
         "organisation_id = gen_random_uuid()": ("donation_immutable",),
-        "status = 'ACTIVE', request_id = null": ("donation_request_assignable", "lifecycle_donation"),
+        "status = 'ACTIVE', donation_request_id = null": ("donation_request_assignable", "lifecycle_donation"),
     }.items():
         assert await refuses(service, f"update donation set {change} where id = $1", inside) in constraint, change
 
@@ -75,7 +75,7 @@ async def test_a_direct_donation_is_asked_for_in_a_request_that_gathers_and_stay
 async def test_a_hosted_donation_is_never_active_and_in_no_request(service: Service, api: Client) -> None:
     request = uuid_of(service, "donationrequest", (await asked(service, api, 1000))["id"])
     hosted = uuid_of(service, "donation", (await factories.donation(service, api))["id"])
-    broken = await refuses(service, "update donation set request_id = $2 where id = $1", hosted, request)
+    broken = await refuses(service, "update donation set donation_request_id = $2 where id = $1", hosted, request)
     assert broken in ("donation_request_assignable", "donation_requested")
 
 
@@ -113,13 +113,14 @@ with asked as (
         'ALM-' || upper(substr(md5($1::uuid::text || n), 1, 5)) || '-' || upper(substr(md5($1::uuid::text || n), 6, 5)),
         $3, false, false, $3, $3, $3
     from generate_series(1, 40) as n returning id
-), gifts (request_id, n) as (
+), gifts (donation_request_id, n) as (
     select id, n from asked, generate_series(1, 25) as n union all select null, n from generate_series(1, $4) as n
 )
 insert into donation (id, partner_id, organisation_id, type, status, amount_minor, currency, consented, anonymous,
-                      metadata, created_at, status_changed_at, cover_minor, request_id)
-select gen_random_uuid(), $1, $2, 'direct', case when request_id is null then 'ACTIVE' else 'REQUESTED_PAYMENT' end,
-    100, 'USD', false, false, '{}', $3, $3, 0, request_id
+                      metadata, created_at, status_changed_at, cover_minor, donation_request_id)
+select gen_random_uuid(), $1, $2, 'direct',
+    case when donation_request_id is null then 'ACTIVE' else 'REQUESTED_PAYMENT' end, 100, 'USD', false, false, '{}',
+    $3, $3, 0, donation_request_id
 from gifts
 """
 """Of a partner 40 requests with 25 gifts in each, and so many gifts in none."""

@@ -89,7 +89,7 @@ values ($1, $2, $3, $4, 'direct', 'ACTIVE', 1000, 'GBP', false, false, '{}', $5,
 CHANGES = (
     "update donation set status = 'CANCELLED', cancelled_at = created_at where id = $1 and status = 'ACTIVE'",
     "update donation set organisation_id = $2 where id = $1 and status = 'ACTIVE'",
-    "update donation set status = 'REQUESTED_PAYMENT', request_id = $3 where id = $1 and status = 'ACTIVE'",
+    "update donation set status = 'REQUESTED_PAYMENT', donation_request_id = $3 where id = $1 and status = 'ACTIVE'",
     """
     update donation set status = 'RECEIVED_PAYMENT', settled_at = created_at, settled_minor = 1000,
                         settled_currency = 'GBP' where id = $1 and status = 'REQUESTED_PAYMENT'
@@ -162,7 +162,7 @@ async def compare(world: World, chance: Random, every: list[dict[str, Any]], one
     )
     if filters == DonationFilters():
         return  # counted as it is made, which these were not
-    expected = [gift for gift in wanted(every, filters) if filters.request_id in (None, asked_by(every, gift))]
+    expected = [gift for gift in wanted(every, filters) if filters.donation_request_id in (None, asked_by(every, gift))]
     descending = chance.random() < 0.5
     if not descending:
         expected.reverse()
@@ -196,12 +196,13 @@ async def test_p7_the_ends_of_time_are_moments_as_others_are(worlds: Any) -> Non
 
 
 def asked_by(every: list[dict[str, Any]], gift: UUID) -> UUID | None:
-    return next((row["request_id"] for row in every if row["id"] == gift), None)
+    return next((row["donation_request_id"] for row in every if row["id"] == gift), None)
 
 
 MANY = """
 insert into donation (id, partner_id, organisation_id, user_id, type, status, amount_minor, currency, consented,
-                      anonymous, metadata, created_at, cancelled_at, cover_minor, status_changed_at, request_id)
+                      anonymous, metadata, created_at, cancelled_at, cover_minor, status_changed_at,
+                      donation_request_id)
 select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || '7' || substr(md5(n::text), 1, 3)
         || '8' || substr(md5(n::text), 4, 15))::uuid,
        $1, case when mod(n, 3) = 0 then $3::uuid when mod(n, 100) = 1 then $4 else $5 end,
@@ -228,13 +229,13 @@ NARROWED = (
     "status",
     "user_id",
     "user_id status",
-    "request_id",
-    "request_id organisation_id",
+    "donation_request_id",
+    "donation_request_id organisation_id",
     "",
 )
 LOOKED_AT = 250
 """Three minutes at each end of the busy day, and the page."""
-COUNTED = {"user_id": 2 * 320, "request_id": 2 * 800}
+COUNTED = {"user_id": 2 * 320, "donation_request_id": 2 * 800}
 """What the user and the request have is counted, and looked through for the page."""
 
 
@@ -286,7 +287,7 @@ async def test_p1_no_list_reads_more_than_its_page_and_the_parts_of_its_days(ser
         small, middle, big = nonprofits
         await owner.execute(MANY, world.partner.id, FIRST, big, small, middle, world.users[0], world.request)
         await owner.execute("analyze donation, donation_tally, donation_tally_change")
-        of = {"organisation_id": big, "user_id": world.users[0], "request_id": world.request}
+        of = {"organisation_id": big, "user_id": world.users[0], "donation_request_id": world.request}
         for narrowed, window, mode, down in product(NARROWED, WINDOWS, ("generic", "custom"), (True, False)):
             if not narrowed and not WINDOWS[window]:
                 continue  # the list of all, which has its counter
@@ -300,7 +301,7 @@ async def test_p1_no_list_reads_more_than_its_page_and_the_parts_of_its_days(ser
         # No other index looks nearly as cheap: without its own one, a request's list does not go by the status.
         await owner.execute("drop index donation_of_request")
         stored = Kept(world.tx, "custom")
-        filters = DonationFilters(request_id=world.request)
+        filters = DonationFilters(donation_request_id=world.request)
         await donations_store_lists.list_page(cast("Tx", stored), world.partner, Page(25, descending=True), filters)
         assert "donation_with_status" not in {node.get("Index Name") for node in stored.nodes}
     finally:

@@ -99,7 +99,7 @@ async def test_lists_show_what_is_there_whatever_is_counted_or_removed_by_then(
     assert await built(service) == WRITTEN // SIZE - 1
     async with service.db.read() as tx:
         assert await event_blocks.next_build_at(tx) is None
-        assert await tx.fetchval("select sum(n) from event_block") == WRITTEN // SIZE * SIZE
+        assert await tx.fetchval("select sum(events) from event_block") == WRITTEN // SIZE * SIZE
     await agrees(service, written, 3)
     for gone in (1, SIZE - 1, SIZE, SIZE + 1, 2 * SIZE + 10, WRITTEN - 5):
         async with service.db.write() as tx:

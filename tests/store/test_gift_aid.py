@@ -106,6 +106,6 @@ async def test_p1_what_covers_a_gift_and_what_a_request_holds_are_found_by_index
         assert asked.scans() == set()
         listed = Explaining(tx)
         await donations.list_page(
-            cast("Tx", listed), tenant.partner, Page(25, True), DonationFilters(request_id=uuid4())
+            cast("Tx", listed), tenant.partner, Page(25, True), DonationFilters(donation_request_id=uuid4())
         )
         assert listed.scans() == set()

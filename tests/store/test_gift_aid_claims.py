@@ -46,8 +46,11 @@ async def test_a_gift_is_in_one_living_claim(service: Service, api: Client) -> N
     given = await of.gift(1000)
     claim = await of.submitted()
     again = """
-        insert into gift_aid_claim_donation (claim_id, donation_id, declaration_id, line, amount_minor)
-        select $2, donation_id, declaration_id, 1, amount_minor from gift_aid_claim_donation where claim_id = $1
+        insert into gift_aid_claim_donation (
+            claim_id, organisation_id, donation_id, declaration_id, line, amount_minor
+        )
+        select $2, organisation_id, donation_id, declaration_id, 1, amount_minor from gift_aid_claim_donation
+        where claim_id = $1
     """
     await of.gift(2000)
     other = await of.drafted()
@@ -99,6 +102,36 @@ async def test_no_more_goes_back_than_was_adjusted(service: Service, api: Client
     change = "update gift_aid_adjustment set deducted_minor = 1001 where donation_id = $1"
     donation = uuid_of(service, "donation", moved["id"])
     assert await refuses(service, change, donation) == "gift_aid_adjustment_deducted"
+    other = await cause(service, api)
+    await other.gift(1000)
+    theirs = await other.drafted()
+    deduct = """
+        insert into gift_aid_deduction (claim_id, adjustment_id, organisation_id, amount_minor)
+        select $2, id, $3, 1 from gift_aid_adjustment where donation_id = $1
+    """
+    for whose, column in ((of.id, "claim_id"), (other.id, "adjustment_id")):
+        broken = await refuses(service, deduct, donation, theirs.id, whose)
+        assert broken == f"gift_aid_deduction_{column}_organisation_id_fkey", "only from claims of the same charity"
+
+
+async def test_a_charity_claims_for_its_own_donations(service: Service, api: Client) -> None:
+    of, other = await cause(service, api), await cause(service, api)
+    await of.gift(1000)
+    await other.gift(1000)
+    claim, theirs = await of.drafted(), await other.drafted()
+    again = """
+        insert into gift_aid_claim_donation (
+            claim_id, organisation_id, donation_id, declaration_id, line, amount_minor, active
+        )
+        select $2, $3, donation_id, coalesce($4, declaration_id), 1, $5, false from gift_aid_claim_donation
+        where claim_id = $1
+    """
+    claimed_of = "gift_aid_claim_donation_claim_id_organisation_id_fkey"
+    assert await refuses(service, again, claim.id, theirs.id, of.id, None, 1000) == claimed_of
+    no_donation_of = "gift_aid_claim_donation_of_charity"
+    assert await refuses(service, again, claim.id, theirs.id, other.id, None, 1000) == no_donation_of
+    assert await refuses(service, again, claim.id, claim.id, of.id, uuid4(), 1000) == no_donation_of
+    assert await refuses(service, again, claim.id, claim.id, of.id, None, 1001) == no_donation_of
 
 
 async def test_p1_claims_and_their_gifts_are_found_by_indexes(service: Service) -> None:

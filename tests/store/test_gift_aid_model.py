@@ -21,10 +21,11 @@ from tests.support.service import Service, serving
 STEPS = 100
 MANY = """
 insert into donation (id, partner_id, organisation_id, type, status, amount_minor, currency, consented, anonymous,
-                      metadata, created_at, status_changed_at, gift_aid_id, request_id, settled_at, settled_minor,
-                      settled_currency)
+                      metadata, created_at, status_changed_at, gift_aid_id, donation_request_id, settled_at,
+                      settled_minor, settled_currency)
 select gen_random_uuid(), partner_id, organisation_id, type, status, 100 + n % 5000, currency, consented, anonymous,
-       metadata, created_at, status_changed_at, gift_aid_id, request_id, settled_at, 100 + n % 5000, settled_currency
+       metadata, created_at, status_changed_at, gift_aid_id, donation_request_id, settled_at, 100 + n % 5000,
+       settled_currency
 from donation, generate_series(1, $2) n where id = $1
 """
 """As one that was received."""

@@ -198,7 +198,9 @@ async def test_a_changed_record_is_found_by_what_it_is_now(known: Database) -> N
             where number_key = '839990777'
             """
         )
-        words = await tx.fetch("select word, n from organisation_search_term where word in ('hollyhock', 'larkspur')")
+        words = await tx.fetch(
+            "select word, occurrences as n from organisation_search_term where word in ('hollyhock', 'larkspur')"
+        )
     assert {row["word"]: row["n"] for row in words} == {"hollyhock": 0, "larkspur": 1}
     assert await found(known, "hollyhock") == []
     assert await found(known, "larkspur", OrganisationFilters(active=False)) == ["LARKSPUR CIRCLE"]

@@ -201,7 +201,7 @@ async def filled(session_database: TestDatabase) -> AsyncIterator["asyncpg.Conne
         """
         insert into donation (id, partner_id, organisation_id, type, status, amount_minor, currency, consented,
                               anonymous, metadata, created_at, status_changed_at, settled_at, settled_minor,
-                              settled_currency, disbursement_id, disbursed_at, request_id)
+                              settled_currency, disbursement_id, disbursed_at, donation_request_id)
         select gen_random_uuid(), $1, ($2::uuid[])[1 + n % 60], 'direct',
                case when n % 600 between 60 and 299 then 'DISBURSED' else 'RECEIVED_PAYMENT' end, 1, 'USD', true, false,
                '{}', $3, $3, $3, 1, 'USD', case when n % 600 < 300 then md5('p' || n % 600)::uuid end,

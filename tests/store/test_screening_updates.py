@@ -151,7 +151,8 @@ async def snapshot(service: Service) -> dict[int, list[tuple[object, ...]]]:
             """
             select s.subject_id, m.list, m.entry_key, m.load_id, m.score, m.parts, m.subject_side, m.entry_side,
                 m.decision, m.awaiting_review, m.current, m.last_decision, m.decided_subject, m.decided_entry
-            from screening_match m join screening_subject s on s.id = m.subject order by s.subject_id, m.entry_key
+            from screening_match m join screening_subject s on s.id = m.screening_subject_id
+            order by s.subject_id, m.entry_key
             """
         )
     found: dict[int, list[tuple[object, ...]]] = {}
@@ -165,7 +166,7 @@ async def could_change(service: Service, load: UUID, bodies: dict[int, SubjectDe
     async with service.db.read() as tx:
         rows = await tx.fetch(
             """
-            select s.subject_id from screening_match m join screening_subject s on s.id = m.subject
+            select s.subject_id from screening_match m join screening_subject s on s.id = m.screening_subject_id
             join watchlist_entry e on e.list = m.list and e.entry_key = m.entry_key and e.until_load_id = $1
             """,
             load,

@@ -153,14 +153,14 @@ def faults() -> Iterator[Fault]:
     yield Fault(
         "donations.tallies_agree",
         """
-        insert into donation_tally_change (partner_id, organisation_id, status, day, n)
+        insert into donation_tally_change (partner_id, organisation_id, status, day, donations)
         select partner_id, organisation_id, status, '2026-01-01', 1 from donation limit 1
         """,
     )
     yield Fault(
         "donations.tallies_agree",
         """
-        insert into donation_tally (partner_id, organisation_id, status, day, n)
+        insert into donation_tally (partner_id, organisation_id, status, day, donations)
         select partner_id, '00000000-0000-0000-0000-000000000000', status, '1999-01-01', 1 from donation limit 1
         """,
     )
@@ -381,9 +381,12 @@ def faults() -> Iterator[Fault]:
         f"update organisation set active = not active, status_override = null, succeeded_by = null where id = {body}",
     ):
         yield Fault("organisations.found_as_they_are", told)
-    word = "(select word from organisation_search_term where n > 0 limit 1)"
+    word = "(select word from organisation_search_term where occurrences > 0 limit 1)"
     yield Fault("organisations.words_are_counted", f"delete from organisation_search_term where word = {word}")
-    yield Fault("organisations.words_are_counted", f"update organisation_search_term set n = n + 1 where word = {word}")
+    yield Fault(
+        "organisations.words_are_counted",
+        f"update organisation_search_term set occurrences = occurrences + 1 where word = {word}",
+    )
     yield Fault("jobs.rescued", job.format("leased_until", OLD, OLD, OLD))
     yield Fault(
         "deliveries.have_jobs",

@@ -20,13 +20,14 @@ from almoner.access.operators.domain import (
 )
 from almoner.access.people import service as people
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person, UserNameTaken
+from almoner.giving.receipts import service as receipts
 from almoner.kit.errors import IncorrectParams
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Tx, open_database
 from tests.support import factories, signing_in
 from tests.support.database import TestDatabase
 from tests.support.payouts import uuid_of
-from tests.support.service import Service, serving
+from tests.support.service import Service, Tenant, serving
 from tests.support.terminal import BY
 
 SEEN = b"s" * 32
@@ -141,6 +142,22 @@ async def test_v8_no_statement_gets_round_it(service: Service) -> None:
             await tx.execute(forget, bo.id)
 
 
+async def test_v8_a_donee_is_set_up_by_two_independent_operators_once(service: Service, tenant: Tenant) -> None:
+    ada, carl = await add(service, "administrator", "finance"), await add(service, "finance")
+    bo = await add(service, "finance", who=ada)
+    ids = service.db.deployment.ids
+    async with service.db.write() as tx:
+        donee = await receipts.propose_donee(
+            tx, tenant.partner, legal_name="Hope", ein="12-3456789", address="1 Main St", note="n",
+            by=ids.text("operator", ada.id),
+        )  # fmt: skip
+    approve = "update receipt_donee set approved_by = $2, approved_note = 'x', approved_at = proposed_at where id = $1"
+    assert await refused(service, approve, donee.id, ids.text("operator", bo.id)) == "approvers_independent"
+    async with service.db.write() as tx:
+        await tx.execute(approve, donee.id, ids.text("operator", carl.id))
+    assert await refused(service, approve, donee.id, ids.text("operator", bo.id)) == "receipt_donee_immutable"
+
+
 async def test_nobody_changes_their_own_roles(service: Service) -> None:
     ada = await add(service, "administrator")
     async with service.db.write() as tx:
@@ -172,7 +189,7 @@ async def test_v8_whether_two_are_asked_for_is_kept_in_the_database(service: Ser
             async with service.db.write() as tx:
                 await tx.execute(release, organisation, who)
     async with service.db.read() as tx:
-        stated = await tx.fetch("select details from audit_entry where action = 'two_people.set' order by n")
+        stated = await tx.fetch("select details from audit_entry where action = 'two_people.set' order by position")
     assert [row["details"]["required"] for row in stated] == [True, False, True]
 
 
@@ -245,7 +262,7 @@ async def recorded(service: Service, person: Person) -> list[str]:
     """What an operator did."""
     async with service.db.read() as tx:
         who = tx.ids.text("operator", person.id)
-        rows = await tx.fetch("select action from audit_entry where actor_id = $1 order by n", who)
+        rows = await tx.fetch("select action from audit_entry where actor_id = $1 order by position", who)
     return [row["action"] for row in rows]
 
 
@@ -274,7 +291,7 @@ async def test_an_address_and_a_name_are_corrected(service: Service) -> None:
         assert await operators.update_details(tx, by(tx, ada), bo.id, name="Bo O.") == again
         with pytest.raises(IncorrectParams):
             await operators.update_details(tx, by(tx, ada), bo.id, email="bo@")
-        rows = await tx.fetch("select details from audit_entry where action = 'operator.changed' order by n")
+        rows = await tx.fetch("select details from audit_entry where action = 'operator.changed' order by position")
         reported = await tx.fetch(
             "select payload ->> 'to' as \"to\" from job where payload ->> 'kind' = 'email_changed'"
         )

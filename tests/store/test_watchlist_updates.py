@@ -161,7 +161,8 @@ async def snapshot(service: Service) -> list[tuple[object, ...]]:
             """
             select s.subject_id, m.list, m.entry_key, m.load_id, m.score, m.parts, m.subject_side, m.entry_side,
                 m.decision, m.awaiting_review, m.current, m.last_decision, m.decided_subject, m.decided_entry
-            from screening_match m join screening_subject s on s.id = m.subject order by s.subject_id, m.entry_key
+            from screening_match m join screening_subject s on s.id = m.screening_subject_id
+            order by s.subject_id, m.entry_key
             """
         )
     return [tuple(row) for row in rows]

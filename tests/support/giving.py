@@ -103,7 +103,7 @@ class Giving:
         """The types of all of the partner's events."""
         async with self.service.db.read() as tx:
             rows = await tx.fetch(
-                "select type from event join donation_session s using (partner_id) where s.id = $1 order by n",
+                "select type from event join donation_session s using (partner_id) where s.id = $1 order by position",
                 self.session_id,
             )
         return [row["type"] for row in rows]

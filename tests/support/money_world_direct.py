@@ -126,11 +126,11 @@ class Directly:
         """To which requests something over was applied, and how much there was, each once."""
         async with self.db.read() as tx:
             rows = await tx.fetch(
-                "select p.request_id, p.amount_minor, p.currency, f.overpaid_minor, f.currency as whose "
+                "select p.donation_request_id, p.amount_minor, p.currency, f.overpaid_minor, f.currency as whose "
                 "from request_payment p join request_payment f on f.id = p.applied_from"
             )
         assert all((row["amount_minor"], row["currency"]) == (row["overpaid_minor"], row["whose"]) for row in rows)
-        return [(row["request_id"], row["amount_minor"]) for row in rows]
+        return [(row["donation_request_id"], row["amount_minor"]) for row in rows]
 
 
 async def _unrecorded(_tx: Tx, _part: RequestPayment) -> None:

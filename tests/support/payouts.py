@@ -97,7 +97,7 @@ async def events_of(service: Service, donation: dict[str, Any]) -> list[str]:
     """The types of the events that tell of a donation, in order."""
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select type from event where type like 'donation.%' and payload like $1 order by n",
+            "select type from event where type like 'donation.%' and payload like $1 order by position",
             f'%"id":"{donation["id"]}"%'.encode(),
         )
     return [row["type"] for row in rows]

@@ -48,9 +48,11 @@ def of_requests() -> Iterator[Fault]:
     yield Fault(
         "donation_requests.sums_of_donations",
         f"update donation set status = 'REQUESTED_PAYMENT', settled_at = null, settled_minor = null, "
-        f"settled_currency = null, disbursement_id = null where request_id = {PART}",
+        f"settled_currency = null, disbursement_id = null where donation_request_id = {PART}",
     )
-    yield Fault("donation_requests.paid_by_transfers", "update request_payment set request_id = gen_random_uuid()")
+    yield Fault(
+        "donation_requests.paid_by_transfers", "update request_payment set donation_request_id = gen_random_uuid()"
+    )
     yield Fault(
         "donation_requests.clearing_closes",
         f"update donation_request set paid_minor = paid_minor - 1 where id = {PART}",

@@ -88,7 +88,7 @@ class Account:
         """The actions in the audit log about the person, in order."""
         subject = self.service.db.deployment.ids.text(self.realm.id_type, self.person.id)
         async with self.service.db.read() as tx:
-            rows = await tx.fetch("select action from audit_entry where subject = $1 order by n", subject)
+            rows = await tx.fetch("select action from audit_entry where subject = $1 order by position", subject)
         return [row["action"] for row in rows]
 
     async def mails(self) -> list[tuple[str, str]]:

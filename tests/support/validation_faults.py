@@ -135,8 +135,8 @@ def of_watchlists() -> Iterator[Fault]:
         ) select id, 'organisation', id, id, 'organisation', '{{Relief}}', '{{}}', '{{}}', true, created_at, 0
         from partner limit 1;
         insert into screening_match (
-            id, subject, list, entry_key, category, load_id, score, parts, subject_side, entry_side, decision,
-            awaiting_review, current, found_at, changed_at
+            id, screening_subject_id, list, entry_key, category, load_id, score, parts, subject_side, entry_side,
+            decision, awaiting_review, current, found_at, changed_at
         ) select id, id, 'a-list', '1', 'sanction', (select id from watchlist_load), 1, '[]', '{{}}', '{{}}', 'open',
             true, true, {OLD}, {OLD}
         from screening_subject where type = 'organisation' limit 1
@@ -260,9 +260,10 @@ def of_monitoring() -> Iterator[Fault]:
                true, {OLD}, 0
         from monitoring_subscription where id = {live}
         on conflict (type, subject_id) do nothing;
-        insert into screening_match (id, subject, list, entry_key, category, load_id, score, parts, subject_side,
-                                     entry_side, decision, awaiting_review, current, last_decision, found_at,
-                                         changed_at)
+        insert into screening_match (
+            id, screening_subject_id, list, entry_key, category, load_id, score, parts, subject_side, entry_side,
+            decision, awaiting_review, current, last_decision, found_at, changed_at
+        )
         select gen_random_uuid(), s.id, 'x', '1', 'sanction', gen_random_uuid(), 1, '[]', '{{}}', '{{}}', 'confirmed',
                false, true, 'confirmed', {OLD}, {OLD}
         from screening_subject s join monitoring_subscription m on m.organisation_id = s.subject_id where m.id = {live}

@@ -112,7 +112,7 @@ OWN: Final = AccountNumbers("iban", "DE89370400440532013000")
     ],
 )
 def test_m7_our_account_is_known_as_mt940_names_it(stated: str, *, ours: bool) -> None:
-    statement = BankStatement(stated, "1", "EUR", None, None, "0" * 64, ())
+    statement = BankStatement(stated, "1", "EUR", None, None, bytes(32), ())
     own = {"EUR": OwnAccount("Us", OWN, Address("Berlin", "DEU"), Money(0, "EUR"))}
     assert (account_ownership.find_ownership_problems(statement, own) == []) is ours
     if ours:

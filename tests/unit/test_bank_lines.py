@@ -132,7 +132,7 @@ def test_only_what_is_certain_is_matched(movement: BankMovement, named: LineRefe
 
 
 def test_m7_balances_that_its_lines_do_not_explain_refuse_a_statement() -> None:
-    whole = BankStatement("A", "1", "EUR", 500, 1500, "0" * 64, (MOVEMENT,))
+    whole = BankStatement("A", "1", "EUR", 500, 1500, bytes(32), (MOVEMENT,))
     assert find_statement_problems(whole) == []
     doubled = find_statement_problems(replace(whole, movements=(MOVEMENT, MOVEMENT)))
     assert doubled == [
@@ -141,7 +141,7 @@ def test_m7_balances_that_its_lines_do_not_explain_refuse_a_statement() -> None:
 
 
 def test_m7_a_line_that_cannot_be_booked_keeps_no_other_one_out() -> None:
-    whole = BankStatement("A", "1", "EUR", 500, 1500, "0" * 64, (replace(MOVEMENT, currency="USD"), MOVEMENT))
+    whole = BankStatement("A", "1", "EUR", 500, 1500, bytes(32), (replace(MOVEMENT, currency="USD"), MOVEMENT))
     left = without_rejected_lines(whole, TODAY)
     assert (left.movements, left.rejected) == ((MOVEMENT,), ("line 1: it is in USD, but the account is in EUR",))
     assert find_statement_problems(left) == []
@@ -306,7 +306,7 @@ LATER = replace(MOVEMENT, booked_on=date(2026, 3, 3), reference="B2")
 def test_a_statement_is_known_by_its_lines(
     known: tuple[BankMovement, ...], told: tuple[BankMovement, ...], new: list[int] | None
 ) -> None:
-    statement = BankStatement("A", "1", "EUR", None, None, "0" * 64, told)
+    statement = BankStatement("A", "1", "EUR", None, None, bytes(32), told)
     if new is None:
         with pytest.raises(StatementError, match=r"statement has changed.\nB1 of 2026-03-02: 10.00 EUR"):
             new_movements(statement, known)
@@ -326,7 +326,7 @@ def test_a_statement_is_known_by_its_lines(
 def test_m7_an_export_tells_again_what_others_have_told(
     known: tuple[BankMovement, ...], told: tuple[BankMovement, ...], new: list[int]
 ) -> None:
-    export = BankStatement("A", "1", "EUR", None, None, "0" * 64, told, export=True)
+    export = BankStatement("A", "1", "EUR", None, None, bytes(32), told, export=True)
     assert [one.position for one in new_movements(export, known)] == new
 
 

@@ -128,7 +128,7 @@ def test_s5_the_grace_is_60_minutes_to_the_millisecond(at: datetime, reason: Una
 
 
 def test_a_confirmed_transfer_is_waited_for_beyond_the_grace() -> None:
-    confirmed = replace(DONATION_RECORD, confirmed_at=NOW)
+    confirmed = replace(DONATION_RECORD, transfer_confirmed_at=NOW)
     assert judged(donation=confirmed, at=NOW + DAY * 20) is None
 
 

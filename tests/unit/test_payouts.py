@@ -48,7 +48,7 @@ GIFT = Donation(
     disbursed_at=None,
     reassigned_at=None,
     reassigned_from=None,
-    request_id=None,
+    donation_request_id=None,
     gift_aid_id=None,
     donor_shown=True,
 )

@@ -87,7 +87,7 @@ def test_a_report_is_read_by_the_names_of_its_columns() -> None:
     assert report.settled_on.isoformat() == "2026-03-02"
     assert report.lines == (LINE, REFUND)
     assert (REFUND.signed_gross, REFUND.signed_net) == (-2500, -2510)
-    assert len(report.sha256) == 64
+    assert len(report.sha256) == 32
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ async def _gifts(service: Service, partner: UUID, request: UUID, causes: list[st
             """
             insert into donation (id, partner_id, organisation_id, type, status, amount_minor, currency, consented,
                                   anonymous, metadata, created_at, status_changed_at, settled_at, settled_minor,
-                                  settled_currency, request_id)
+                                  settled_currency, donation_request_id)
             select gen_random_uuid(), $1, one, 'direct', 'RECEIVED_PAYMENT', 103, 'USD', true, false, '{}', $3, $3, $3,
                    100, 'USD', $4
             from unnest($2::uuid[]) as one

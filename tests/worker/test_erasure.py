@@ -51,7 +51,7 @@ def _donations(now: str) -> Iterator[Row]:
     }  # fmt: skip
     hosted: Row = every | {
         "type": "hosted", "message": "With love", "dedication": "Rose", "designation": "Soup", "giving_link_id": _id(),
-        "confirmed_at": now, "subscription_id": _id(), "subscription_due_on": now[:10], "gift_aid_id": _id(),
+        "transfer_confirmed_at": now, "subscription_id": _id(), "subscription_due_on": now[:10], "gift_aid_id": _id(),
     }  # fmt: skip
     direct: Row = every | {"type": "direct", "reassigned_at": now, "reassigned_from": _id()}
     yield _at(now, "CANCELLED", **hosted, session_id=_id())
@@ -163,7 +163,13 @@ async def _declare(database: TestDatabase, now: str, declaration: UUID, *, claim
     row = {"id": str(declaration), "partner_id": _PARTNER, **address, "postcode": "q", "organisation_id": _id()}
     await _insert(database, "gift_aid_declaration", row | {"covers_from": now, "created_at": now})
     if claimed:
-        line = {"claim_id": _id(), "donation_id": _id(), "declaration_id": str(declaration), "line": 1}
+        line = {
+            "claim_id": _id(),
+            "organisation_id": _id(),
+            "donation_id": _id(),
+            "declaration_id": str(declaration),
+            "line": 1,
+        }
         await _insert(
             database, "gift_aid_claim_donation", line | {"amount_minor": 1, "adjusted_minor": 0, "active": True}
         )

@@ -130,7 +130,9 @@ async def test_a_register_follows_its_publisher(empty_database: TestDatabase, tm
         assert bodies_left[0] == 210
 
         async with services.db.read() as tx:
-            trail = await tx.fetch("select action from audit_entry where actor_id = 'registers.refresh' order by n")
+            trail = await tx.fetch(
+                "select action from audit_entry where actor_id = 'registers.refresh' order by position"
+            )
         assert [row["action"] for row in trail] == ["register.imported"] * 2 + ["register.put_aside"]
 
         async with services.db.read() as tx:

@@ -68,7 +68,7 @@ async def test_c4_a_long_rescreen_is_done_by_many_short_jobs(alone: Service, api
     }
 
 
-_MATCHED = "select distinct subject as id from screening_match order by id"
+_MATCHED = "select distinct screening_subject_id as id from screening_match order by id"
 
 
 async def subjects(service: Service, sql: str) -> list[UUID]:
@@ -84,7 +84,7 @@ async def test_c4_one_that_fails_keeps_no_other_from_being_compared(
     for _ in range(3):
         await looked(alone, api, organisationId=await factories.nonprofit(alone, name=AQSA))
     watched = await subjects(alone, "select id from screening_subject where monitored order by id")
-    async with refusing(alone.database, "insert", "screening_match", f"new.subject = '{watched[0]}'"):
+    async with refusing(alone.database, "insert", "screening_match", f"new.screening_subject_id = '{watched[0]}'"):
         await lists.load(listing(2, AQSA))
         await alone.drain()
         assert await subjects(alone, _MATCHED) == watched[1:]

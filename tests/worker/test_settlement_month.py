@@ -91,7 +91,7 @@ async def paid(service: Service, nonprofit: str, many: int) -> None:
         await tx.execute(
             """
             insert into donation (id, partner_id, organisation_id, type, status, amount_minor, currency, consented,
-                                  anonymous, metadata, created_at, status_changed_at, request_id)
+                                  anonymous, metadata, created_at, status_changed_at, donation_request_id)
             select md5('d' || n)::uuid, $4, $1, 'direct', 'REQUESTED_PAYMENT',
                    1000, 'USD', true, false, '{}', $2, $2, $5
             from generate_series(0, $3 + $3 / 100) n

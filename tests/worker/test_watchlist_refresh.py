@@ -80,7 +80,9 @@ async def test_a_list_follows_its_publisher(empty_database: TestDatabase, tmp_pa
             await services.drain()
             assert await stand(services) == ("refused", 0, 3)
         async with services.db.read() as tx:
-            trail = await tx.fetch("select action from audit_entry where actor_id = 'watchlists.refresh' order by n")
+            trail = await tx.fetch(
+                "select action from audit_entry where actor_id = 'watchlists.refresh' order by position"
+            )
             mails = await tx.fetchval(
                 "select count(*) from sandbox_mail where subject like 'Watch list update failed%'"
             )
@@ -114,7 +116,7 @@ async def test_a_list_is_refreshed_now_and_retired(empty_database: TestDatabase,
         await act(browser, "/operator/watch-lists/own/retire")
         assert "This list is retired" in await closed(browser, "/operator/watch-lists/own/retire")
         async with services.db.read() as tx:
-            who = "select action from audit_entry where actor_kind = 'operator' and subject = 'own' order by n"
+            who = "select action from audit_entry where actor_kind = 'operator' and subject = 'own' order by position"
             trail = [row["action"] for row in await tx.fetch(who)]
             left = await tx.fetchval("select count(*) from watchlist_entry where until_load_id is null")
         assert (trail, left) == (["watchlist.refresh_started", "watchlist.retired"], 0)

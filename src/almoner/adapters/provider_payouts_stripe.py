@@ -207,7 +207,7 @@ def _is_payout_itself(move: _Transaction, reference: str) -> bool:
     return move.type == _OWN and source is not None and source.id == reference
 
 
-def _digest(payout: _Payout, lines: Sequence[ReportLine]) -> str:
+def _digest(payout: _Payout, lines: Sequence[ReportLine]) -> bytes:
     reported_ = [[payout.id, payout.amount, payout.currency]]
     reported_ += [[*line.key, line.gross.minor, line.fee.minor, line.gross.currency] for line in lines]
-    return hashlib.sha256(msgspec.json.encode(reported_)).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(reported_)).digest()

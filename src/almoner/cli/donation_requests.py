@@ -93,13 +93,13 @@ async def record_payment(
         request_id = await _request_id(tx, request)
 
     async def record(tx: Tx, made: RequestPayment) -> None:
-        whose = (await donation_requests.get(tx, ALL_PARTNERS, made.request_id)).partner_id
+        whose = (await donation_requests.get(tx, ALL_PARTNERS, made.donation_request_id)).partner_id
         reported = {
             "amount": format_amount(made.money),
             "over": format_decimal(made.overpaid_minor, made.money.currency),
         }
         await officer.record_audit_entry(
-            tx, whose, "request.received", tx.ids.text("donationrequest", made.request_id), **reported
+            tx, whose, "request.received", tx.ids.text("donationrequest", made.donation_request_id), **reported
         )
 
     try:
@@ -138,7 +138,7 @@ async def list_overpayments(tx: Tx, limit: Limit = 100) -> Table:
         [
             [
                 tx.ids.text("requestpayment", one.id),
-                tx.ids.text("donationrequest", one.request_id),
+                tx.ids.text("donationrequest", one.donation_request_id),
                 format_amount(Money(one.overpaid_minor, one.money.currency)),
                 one.bank_reference,
                 iso_timestamp(one.received_at),
@@ -164,8 +164,11 @@ async def apply_overpayment(
         payment_id, request_id = parse_id(tx, "requestpayment", payment), await _request_id(tx, request)
 
     async def record(tx: Tx, part: RequestPayment) -> None:
-        whose = (await donation_requests.get(tx, ALL_PARTNERS, part.request_id)).partner_id
-        paid = {"request": tx.ids.text("donationrequest", part.request_id), "amount": format_amount(_applied(part))}
+        whose = (await donation_requests.get(tx, ALL_PARTNERS, part.donation_request_id)).partner_id
+        paid = {
+            "request": tx.ids.text("donationrequest", part.donation_request_id),
+            "amount": format_amount(_applied(part)),
+        }
         await officer.record_audit_entry(tx, whose, "request.overpayment_applied", payment, **paid)
 
     try:
@@ -208,6 +211,6 @@ async def return_overpayment(
         raise DonationRequestError(
             f"there is no payment {payment}: see `almoner donation-requests overpayments`"
         ) from None
-    whose = (await donation_requests.get(tx, ALL_PARTNERS, returned.request_id)).partner_id
+    whose = (await donation_requests.get(tx, ALL_PARTNERS, returned.donation_request_id)).partner_id
     await officer.record_audit_entry(tx, whose, "request.overpayment_returned", payment)
     return f"{format_amount(Money(returned.overpaid_minor, returned.money.currency))} has been returned."

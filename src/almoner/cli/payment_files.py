@@ -73,7 +73,7 @@ async def list_files(
                 by(one.created_by),
                 by(one.released_by or one.withdrawn_by),
                 iso_timestamp_or_none(one.released_at),
-                one.sha256[:12],
+                one.sha256.hex()[:12],
             ]
             for one in found
         ],
@@ -120,7 +120,7 @@ async def create(
         *parts,
         (
             f"{tx.ids.text(_TYPE, made.file.id)} created: {format_amount(made.file.total)} in {_payments(made.file)}, "
-            f"execution date {made.file.execution_date}, sha256 {made.file.sha256}."
+            f"execution date {made.file.execution_date}, sha256 {made.file.sha256.hex()}."
         ),
         *await _changed_texts(tx, made.file),
         f"The file is not written yet: {who} with `almoner payment-files release`.",
@@ -167,7 +167,7 @@ async def show(tx: Tx, file: FileId) -> Output:
         ["execution date", found.execution_date],
         ["status", found.status],
         ["two approvals", "yes" if found.requires_second_approval else "no"],
-        ["sha256", found.sha256],
+        ["sha256", found.sha256.hex()],
     ]
     changed: list[list[object]] = [
         [tx.ids.text("payeeaccount", one.account_id), one.name, one.text, one.sent]
@@ -195,7 +195,7 @@ async def release(database: Database, file: FileId, out: Out) -> list[str]:
         changed = await _changed_texts(tx, released)
     outputs.write_file(out, content)
     return [
-        f"{out} contains {format_amount(released.total)} in {_payments(released)}, sha256 {released.sha256}.",
+        f"{out} contains {format_amount(released.total)} in {_payments(released)}, sha256 {released.sha256.hex()}.",
         *changed,
         "Upload it only once. The bank rejects a second file with the same message ID.",
     ]
@@ -280,7 +280,7 @@ async def _find(tx: Tx, file: str) -> PaymentFile:
 
 
 async def _record(tx: Tx, officer: Caller, action: str, file: PaymentFile) -> None:
-    facts = {"amount": format_amount(file.total), "payments": str(file.payments), "sha256": file.sha256}
+    facts = {"amount": format_amount(file.total), "payments": str(file.payments), "sha256": file.sha256.hex()}
     await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.text(_TYPE, file.id), **facts)
 
 

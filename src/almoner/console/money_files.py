@@ -58,12 +58,12 @@ async def _facts(_tx: Tx, file: PaymentFile) -> Sequence[Fact]:
         amount("Limit for one person", file.single_release_limit),
         Fact("Two people required", file.requires_second_approval, "yes_no"),
         Fact("Message ID", file.message_id),
-        Fact("SHA-256", file.sha256),
+        Fact("SHA-256", file.sha256.hex()),
     ]
 
 
 async def _audit(tx: Tx, officer: Officer, action: str, file: PaymentFile) -> None:
-    facts = {"amount": format_amount(file.total), "payments": str(file.payments), "sha256": file.sha256}
+    facts = {"amount": format_amount(file.total), "payments": str(file.payments), "sha256": file.sha256.hex()}
     await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.text(_TYPE, file.id), **facts)
 
 

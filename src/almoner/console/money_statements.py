@@ -138,7 +138,7 @@ class StatementPages:
                         kept = await bank_statements.store_upload(tx, name, content, mapping or None, by=officer.id)
                         upload_id = tx.ids.text(_UPLOAD, kept.id)
                         await officer.record_audit_entry(
-                            tx, DEPLOYMENT, "bank_statement.uploaded", upload_id, sha256=kept.sha256
+                            tx, DEPLOYMENT, "bank_statement.uploaded", upload_id, sha256=kept.sha256.hex()
                         )
                     return redirect_to(f"{visitor.place.home}{_PATH}/uploads/{upload_id}")
                 except StatementError as error:

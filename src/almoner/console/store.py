@@ -38,7 +38,7 @@ _PLAIN: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCI
 """Matches a UUID, as in ledger exports."""
 _BY_END_TO_END_ID: Final = "select id from disbursement where end_to_end_id = $1"
 _BY_REQUEST: Final = """
-select p.id from request_payment p join donation_request r on r.id = p.request_id where r.reference = $1
+select p.id from request_payment p join donation_request r on r.id = p.donation_request_id where r.reference = $1
 """
 
 

@@ -50,7 +50,7 @@ async def dequeue_changed_records(tx: Tx, limit: int) -> list[RecordKey]:
     """Take the oldest changes, at most ``limit``; returns the affected records."""
     rows = await tx.fetch(
         """
-        delete from search_change where n in (select n from search_change order by n limit $1)
+        delete from search_change where id in (select id from search_change order by id limit $1)
         returning partner_id, record_type, record_id
         """,
         limit,

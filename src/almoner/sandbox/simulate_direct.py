@@ -65,10 +65,10 @@ async def pay_donation(db: Database, partner: Partner, donation: Donation) -> Re
 
     Raises donation InvalidState when it was not asked for.
     """
-    if donation.status != "REQUESTED_PAYMENT" or donation.request_id is None:
+    if donation.status != "REQUESTED_PAYMENT" or donation.donation_request_id is None:
         raise DonationInvalidState(f"the donation is {donation.status}: only one that was asked for is paid")
     async with db.read() as tx:
-        request = await donation_requests.get(tx, partner, donation.request_id)
+        request = await donation_requests.get(tx, partner, donation.donation_request_id)
     if request.outstanding_minor:
         await _pay(db, partner, request.id, Money(request.outstanding_minor, request.money.currency))
     async with db.read() as tx:

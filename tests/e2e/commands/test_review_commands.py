@@ -56,7 +56,7 @@ async def actions(service: Service) -> list[tuple[str, dict[str, Any] | None]]:
     """What the audit log says of reviews."""
     async with service.db.read() as tx:
         rows = await tx.fetch(
-            "select action, subject, details from audit_entry where action like 'review.%' order by n"
+            "select action, subject, details from audit_entry where action like 'review.%' order by position"
         )
     return [(row["action"], row["details"]) for row in rows]
 

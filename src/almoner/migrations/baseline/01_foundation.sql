@@ -103,7 +103,7 @@ grant select, insert, update on partner to almoner_app;
 -- How much of one donation the partner's support may refund; in a currency without a row, nothing.
 create table support_refund_limit (
     partner_id uuid not null references partner (id),
-    currency text not null check (currency ~ '^[A-Z]{3}$'),
+    currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
     amount_minor bigint not null check (amount_minor > 0),
     primary key (partner_id, currency)
 );

@@ -19,16 +19,16 @@ create table list_counter (
     partner_id uuid not null references partner (id),
     list text not null,
     slot smallint not null check (slot between 0 and 63),
-    n bigint not null,
+    records bigint not null,
     primary key (partner_id, list, slot)
 ) with (fillfactor = 50);
 grant select, insert, update on list_counter to almoner_app;
 
--- Events for partners (spec 6). n is the insertion order; sequence is assigned right after commit, without gaps per
--- partner. No foreign key to partner: every writer of that partner would lock and dirty its row, and partners are never
--- deleted. No index on n alone: the planner might use it to look for unnumbered events through the whole history.
+-- Events for partners (spec 6). position is the insertion order; sequence is assigned right after commit, without gaps
+-- per partner. No foreign key to partner: every writer of that partner would lock and dirty its row, and partners are
+-- never deleted. No index on position alone: the planner might look for unnumbered events through the whole history.
 create table event (
-    n bigint generated always as identity,
+    position bigint generated always as identity,
     id uuid not null,
     partner_id uuid not null,
     type text not null,
@@ -41,7 +41,7 @@ create table event (
 -- 190 ms).
 create unique index event_sequence on event (partner_id, sequence) include (type, created_at)
     where sequence is not null;
-create index event_unnumbered on event (partner_id, n) where sequence is null;
+create index event_unnumbered on event (partner_id, position) where sequence is null;
 grant select, insert, update (sequence), delete on event to almoner_app;
 
 -- summarised_sequence: event_block covers the events up to here; a sweep continues from here, and readers count later
@@ -63,7 +63,7 @@ create table event_block (
     partner_id uuid not null,
     block bigint not null check (block >= 0),
     type text not null,
-    n integer not null check (n between 1 and 5000),
+    events integer not null check (events between 1 and 5000),
     first_at timestamptz not null,
     last_at timestamptz not null,
     primary key (partner_id, block, type)
@@ -72,7 +72,7 @@ grant select, insert, delete on event_block to almoner_app;
 
 -- Messages between the service's own modules, deleted once all handlers have run.
 create table internal_event (
-    n bigint generated always as identity primary key,
+    position bigint generated always as identity primary key,
     id uuid not null,
     partner_id uuid,
     type text not null,
@@ -136,11 +136,11 @@ grant select, insert, update on schedule to almoner_app;
 
 -- What servers have used of rate limits: how far a key is ahead, all servers together. Lost with a crash, as it may be.
 create unlogged table rate_limit_use (
-    key bytea primary key check (octet_length(key) = 16),
+    key_hash bytea primary key check (octet_length(key_hash) = 16),
     arrival timestamptz not null
 );
 create index rate_limit_use_arrival on rate_limit_use (arrival);
-comment on column rate_limit_use.key is 'digest of the limit and of what it counts';
+comment on column rate_limit_use.key_hash is 'of the limit and of what it counts';
 grant select, insert, update, delete on rate_limit_use to almoner_app;
 
 create table process (
@@ -218,11 +218,11 @@ grant select, update on business_clock to almoner_app;
 
 -- Who did what, when and from where (V8). scope: the partner concerned, or zeros for the deployment. An entry is
 -- written in the transaction of what it records, and linked into its scope's hash chain right after commit: hash covers
--- the previous hash, the sequence and the whole entry. n is the insertion order. mac: keyed, so that nobody with access
--- to the database alone can forge an entry. address_digest: keyed and bound to the id, so that the chain still verifies
--- once the address is erased after a year. No foreign key to partner, whose row every writer would lock.
+-- the previous hash, the sequence and the whole entry. position is the insertion order. mac: keyed, so that nobody with
+-- access to the database alone can forge an entry. address_hash: keyed and bound to the id, so that the chain still
+-- verifies once the address is erased after a year. No foreign key to partner, whose row every writer would lock.
 create table audit_entry (
-    n bigint generated always as identity,
+    position bigint generated always as identity,
     id uuid not null,
     scope uuid not null,
     at timestamptz not null,
@@ -231,7 +231,7 @@ create table audit_entry (
     action text not null check (length(action) between 1 and 100),
     subject text not null check (length(subject) between 1 and 255),
     address text,
-    address_digest bytea check (length(address_digest) = 32),
+    address_hash bytea check (length(address_hash) = 32),
     request_id text,
     details jsonb check (jsonb_typeof(details) = 'object'),
     mac bytea not null check (length(mac) = 32),
@@ -239,10 +239,10 @@ create table audit_entry (
     hash bytea check (length(hash) = 32),
     primary key (scope, id),
     constraint audit_entry_chained check ((sequence is null) = (hash is null)),
-    constraint audit_entry_address check (address is null or address_digest is not null)
+    constraint audit_entry_address check (address is null or address_hash is not null)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 create unique index audit_entry_sequence on audit_entry (scope, sequence) where sequence is not null;
-create index audit_entry_unchained on audit_entry (scope, n) where sequence is null;
+create index audit_entry_unchained on audit_entry (scope, position) where sequence is null;
 create index audit_entry_of_actor on audit_entry (scope, actor_id, id);
 create index audit_entry_of_action on audit_entry (scope, action, id);
 create index audit_entry_about_person on audit_entry (scope, subject, id)
@@ -255,16 +255,16 @@ begin
 end $$;
 -- An entry is linked once and its address is erased once; nothing else ever changes.
 create trigger audit_entry_immutable before update on audit_entry for each row
-    when ((old.n, old.id, old.scope, old.at, old.actor_kind, old.actor_id, old.action, old.subject, old.address_digest,
-           old.request_id, old.details, old.mac) is distinct from
-              (new.n, new.id, new.scope, new.at, new.actor_kind, new.actor_id, new.action, new.subject,
-               new.address_digest, new.request_id, new.details, new.mac)
+    when ((old.position, old.id, old.scope, old.at, old.actor_kind, old.actor_id, old.action, old.subject,
+           old.address_hash, old.request_id, old.details, old.mac) is distinct from
+              (new.position, new.id, new.scope, new.at, new.actor_kind, new.actor_id, new.action, new.subject,
+               new.address_hash, new.request_id, new.details, new.mac)
           or (old.sequence is not null and (old.sequence, old.hash) is distinct from (new.sequence, new.hash))
           or (new.address is not null and new.address is distinct from old.address))
     execute function guard_audit();
 create trigger audit_entry_no_delete before delete on audit_entry for each row execute function guard_audit();
 create trigger audit_entry_no_truncate before truncate on audit_entry for each statement execute function guard_audit();
-grant select, insert (id, scope, at, actor_kind, actor_id, action, subject, address, address_digest, request_id,
+grant select, insert (id, scope, at, actor_kind, actor_id, action, subject, address, address_hash, request_id,
     details, mac), update (sequence, hash, address)
     on audit_entry to almoner_app;
 

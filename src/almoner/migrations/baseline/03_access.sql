@@ -11,13 +11,14 @@ create table api_key (
     created_at timestamptz not null,
     expires_at timestamptz,
     revoked_at timestamptz,
-    replaced_by uuid references api_key (id),
+    replaced_by uuid,
     last_used_at timestamptz,
     last_used_address text,
-    last_used_route text
+    last_used_route text,
+    constraint api_key_partner unique (partner_id, id),
+    foreign key (partner_id, replaced_by) references api_key (partner_id, id)
 );
 create unique index api_key_hash on api_key (hash);
-create index api_key_partner on api_key (partner_id, id);
 grant select, insert, update on api_key to almoner_app;
 
 -- Requests with API keys, for the partner's developers: written in batches, without what callers typed. No foreign keys:

@@ -126,15 +126,18 @@ create index approval_first_by on approval (first_by);
 create index approval_second_by on approval (second_by) where second_by is not null;
 create index approval_expiry on approval (expires_at) where outcome is null;
 
--- Operators of whom one recently gave the other access do not count as two for an account, a flag or a payment file.
+-- Operators of whom one recently gave the other access do not count as two for an account, a flag, a payment file or a
+-- donee.
 create function guard_independent_approvers() returns trigger language plpgsql as $$
 declare
     is_now jsonb := to_jsonb(new);
     approvers text[] := array_remove(array[
         is_now ->> 'proposed_by', is_now ->> 'created_by', is_now ->> 'first_by', is_now ->> 'second_by',
-        is_now ->> 'released_by'
+        is_now ->> 'released_by', is_now ->> 'approved_by'
     ], null);
-    moment timestamptz := coalesce(is_now ->> 'released_at', is_now ->> 'second_at', is_now ->> 'first_at');
+    moment timestamptz := coalesce(
+        is_now ->> 'released_at', is_now ->> 'approved_at', is_now ->> 'second_at', is_now ->> 'first_at'
+    );
 begin
     if exists (
         select from unnest(approvers) one, unnest(approvers) other

@@ -277,6 +277,7 @@ create table register_reading (
     hashes bytea[] not null,
     started_at timestamptz not null
 );
+comment on column register_reading.hashes is 'of its files, then the day of their data';
 grant select, insert, update, delete on register_reading to almoner_app;
 
 create table register_reading_file (

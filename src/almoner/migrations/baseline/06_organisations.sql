@@ -264,13 +264,13 @@ end $$;
 -- Distinct words of all names and places, in which misspelt query words are looked up.
 create table organisation_search_term (
     word text collate "C" primary key,
-    n bigint not null
+    occurrences bigint not null
 );
 create index organisation_search_term_variants on organisation_search_term
     using gin (deletion_variants(word)) with (fastupdate = off);
 create index organisation_search_term_trigrams on organisation_search_term
     using gin (word gin_trgm_ops) with (fastupdate = off);
-comment on column organisation_search_term.n is 'number of occurrences; orders equally similar words';
+comment on column organisation_search_term.occurrences is 'orders equally similar words';
 
 -- Does right after a load what autovacuum would do a minute later, so that the first searches are fast: cleans up
 -- pending index entries, and gathers statistics where a fiftieth of the rows changed; what less makes of it in the
@@ -340,7 +340,7 @@ begin
             concat_ws(' ', nullif(o.search_other, ''), nullif(o.search_former, ''), nullif(o.search_shown, '')), o.search_place,
             concat_ws(' ', nullif(o.search_description, ''), nullif(o.search_shown_description, ''))
         from new_rows o;
-        insert into organisation_search_term as known (word, n)
+        insert into organisation_search_term as known (word, occurrences)
         select word, count(*) from new_rows o
         cross join unnest(string_to_array(
             concat_ws(
@@ -349,7 +349,7 @@ begin
             ), ' '
         )) word
         where word <> '' group by word order by word
-        on conflict (word) do update set n = known.n + excluded.n;
+        on conflict (word) do update set occurrences = known.occurrences + excluded.occurrences;
         return null;
     end if;
     -- Planned anew each time: a plan kept from a change of one row would take hours for one of a million.
@@ -382,7 +382,7 @@ begin
     )
     $statement$;
     execute $statement$
-    insert into organisation_search_term as known (word, n)
+    insert into organisation_search_term as known (word, occurrences)
     select word, sum(change) from (
         select
             concat_ws(
@@ -399,7 +399,7 @@ begin
         select unnest(string_to_array(after, ' ')), 1 union all select unnest(string_to_array(before, ' ')), -1
     ) counted (word, change)
     where after <> before and word <> '' group by word having sum(change) <> 0 order by word
-    on conflict (word) do update set n = greatest(known.n + excluded.n, 0)
+    on conflict (word) do update set occurrences = greatest(known.occurrences + excluded.occurrences, 0)
     $statement$;
     return null;
 end $$;

@@ -50,7 +50,7 @@ create table watchlist_entry (
     id uuid primary key,
     list text not null references watchlist (code),
     entry_key text not null check (length(entry_key) between 1 and 200),
-    content bytea not null check (length(content) = 32),
+    content_hash bytea not null check (length(content_hash) = 32),
     kind text not null check (kind in ('person', 'organisation', 'vessel', 'aircraft', 'unknown')),
     category text not null check (category in (
         'warning', 'sanction', 'hateSpeech', 'commercial', 'adverseMedia', 'controversial'
@@ -73,13 +73,13 @@ create table watchlist_entry (
 create unique index watchlist_entry_current on watchlist_entry (list, entry_key) where until_load_id is null;
 create index watchlist_entry_since on watchlist_entry (since_load_id);
 create index watchlist_entry_until on watchlist_entry (until_load_id) where until_load_id is not null;
-comment on column watchlist_entry.content is 'hash of the whole entry';
+comment on column watchlist_entry.content_hash is 'of the whole entry';
 comment on column watchlist_entry.source_url is 'URL of the published entry';
 create trigger watchlist_entry_immutable before update on watchlist_entry for each row
     when (old.until_load_id is not null
-          or (old.id, old.list, old.entry_key, old.content, old.kind, old.category, old.names, old.countries,
+          or (old.id, old.list, old.entry_key, old.content_hash, old.kind, old.category, old.names, old.countries,
               old.addresses, old.identifiers, old.birth_years, old.programmes, old.since_load_id) is distinct from
-             (new.id, new.list, new.entry_key, new.content, new.kind, new.category, new.names, new.countries,
+             (new.id, new.list, new.entry_key, new.content_hash, new.kind, new.category, new.names, new.countries,
               new.addresses, new.identifiers, new.birth_years, new.programmes, new.since_load_id)
           or (old.listed_on, old.note, old.source_url) is distinct from (new.listed_on, new.note, new.source_url))
     execute function guard_immutable();
@@ -139,7 +139,7 @@ grant select, insert, update on screening_subject to almoner_app;
 -- is reopened, a confirmed one stays confirmed meanwhile.
 create table screening_match (
     id uuid primary key,
-    subject uuid not null references screening_subject (id),
+    screening_subject_id uuid not null references screening_subject (id),
     list text not null references watchlist (code),
     entry_key text not null,
     category text not null,
@@ -157,7 +157,7 @@ create table screening_match (
     decided_subject jsonb check (jsonb_typeof(decided_subject) = 'object'),
     decided_entry jsonb check (jsonb_typeof(decided_entry) = 'object'),
     foreign key (list, load_id) references watchlist_load (list, id),
-    constraint screening_match_once unique (subject, list, entry_key),
+    constraint screening_match_once unique (screening_subject_id, list, entry_key),
     constraint screening_match_awaiting_review check (current or not awaiting_review),
     constraint screening_match_open check (decision <> 'open' or awaiting_review = current),
     constraint screening_match_decided check (decision = 'open' or last_decision = decision)

@@ -170,9 +170,9 @@ grant select, insert, update on donation_session to almoner_app;
 create table donation_email_code (
     id uuid primary key,
     session_id uuid not null references donation_session (id),
-    address bytea not null check (length(address) = 16),
-    email bytea not null check (length(email) = 16),
-    recipient bytea not null,
+    address_hash bytea not null check (length(address_hash) = 16),
+    email_hash bytea not null check (length(email_hash) = 16),
+    encrypted_recipient bytea not null,
     sent_at timestamptz not null,
     expires_at timestamptz not null,
     failed_attempts smallint not null default 0 check (failed_attempts between 0 and 5),
@@ -183,8 +183,8 @@ create table donation_email_code (
     check (used_at is null or verified_at is not null)
 );
 create index donation_email_code_session on donation_email_code (session_id, sent_at);
-create index donation_email_code_address on donation_email_code (address, sent_at);
-create index donation_email_code_email on donation_email_code (email, sent_at);
+create index donation_email_code_address on donation_email_code (address_hash, sent_at);
+create index donation_email_code_email on donation_email_code (email_hash, sent_at);
 create index donation_email_code_sent on donation_email_code (sent_at);
 grant select, insert, update, delete on donation_email_code to almoner_app;
 
@@ -212,8 +212,8 @@ end;
 -- receipt_delivery: what became of the email with the receipt; null: there is none.
 -- last_disputed_at, dispute_status: when it was disputed last, and how that stands or ended; kept after the dispute.
 -- Owed to the nonprofit is the settled amount, or else the amount, less withdrawn_minor; never less than zero.
--- confirmed_at: the donor said that a bank transfer was sent; the donation then waits 30 days instead of 24 hours
--- (settled 5).
+-- transfer_confirmed_at: the donor said that a bank transfer was sent; the donation then waits 30 days instead of 24
+-- hours (settled 5).
 -- subscription_id: the plan whose gift it is; subscription_due_on: for which of its dates, null for the first gift.
 -- Vacuumed early: index-only scans need the visibility map.
 create table donation (
@@ -247,12 +247,12 @@ create table donation (
     cover_minor bigint not null default 0,
     message text check (length(message) between 1 and 500),
     gift_aid_id uuid,
-    request_id uuid,
+    donation_request_id uuid,
     withdrawn_minor bigint not null default 0,
     refunded_minor bigint not null default 0,
     refunded_at timestamptz,
     disputed_at timestamptz,
-    confirmed_at timestamptz,
+    transfer_confirmed_at timestamptz,
     last_disputed_at timestamptz,
     dispute_status text check (dispute_status in ('open', 'won', 'lost')),
     receipt_delivery text check (receipt_delivery in ('pending', 'sent', 'undeliverable')),
@@ -286,11 +286,11 @@ create table donation (
     constraint donation_active check (status <> 'ACTIVE' or type = 'direct'),
     -- Gift aid is for pounds sterling alone.
     constraint donation_gift_aid_sterling check (gift_aid_id is null or currency = 'GBP'),
-    constraint donation_request foreign key (request_id, partner_id, currency)
+    constraint donation_request foreign key (donation_request_id, partner_id, currency)
         references donation_request (id, partner_id, currency),
     constraint donation_requested check (
         (type = 'direct' and status in ('REQUESTED_PAYMENT', 'RECEIVED_PAYMENT', 'DISBURSED'))
-            = (request_id is not null)
+            = (donation_request_id is not null)
     ),
     constraint donation_withdrawn check (
         withdrawn_minor between 0 and amount_minor
@@ -305,7 +305,7 @@ create table donation (
         (last_disputed_at is null) = (dispute_status is null)
         and (disputed_at is not null) = coalesce(dispute_status = 'open', false)
     ),
-    constraint donation_confirmed check (confirmed_at is null or type = 'hosted'),
+    constraint donation_confirmed check (transfer_confirmed_at is null or type = 'hosted'),
     constraint donation_designation check (designation is null or type = 'hosted'),
     constraint donation_giving_link check (giving_link_id is null or type = 'hosted'),
     constraint donation_gift_aid_own check (gift_aid_id is null or reassigned_at is null),
@@ -343,15 +343,16 @@ create index donation_with_status on donation (status, partner_id, id) include (
 -- Donations to an organisation from all partners.
 create index donation_to_organisation on donation (organisation_id, partner_id, status, id) include (created_at);
 create index donation_of_user on donation (user_id, partner_id, id)
-    include (organisation_id, status, request_id, created_at) where user_id is not null;
-create index donation_of_request on donation (request_id, status, id)
-    include (partner_id, organisation_id, user_id, created_at) where request_id is not null;
+    include (organisation_id, status, donation_request_id, created_at) where user_id is not null;
+create index donation_of_request on donation (donation_request_id, status, id)
+    include (partner_id, organisation_id, user_id, created_at) where donation_request_id is not null;
 create index donation_of_link on donation (giving_link_id, partner_id, id)
-    include (organisation_id, user_id, status, request_id, created_at) where giving_link_id is not null;
+    include (organisation_id, user_id, status, donation_request_id, created_at) where giving_link_id is not null;
 create index donation_unpaid on donation (created_at)
-    where status = 'REQUESTED_PAYMENT' and type = 'hosted' and confirmed_at is null and subscription_due_on is null;
-create index donation_awaiting_transfer on donation (confirmed_at)
-    where status = 'REQUESTED_PAYMENT' and confirmed_at is not null;
+    where status = 'REQUESTED_PAYMENT' and type = 'hosted' and transfer_confirmed_at is null
+      and subscription_due_on is null;
+create index donation_awaiting_transfer on donation (transfer_confirmed_at)
+    where status = 'REQUESTED_PAYMENT' and transfer_confirmed_at is not null;
 create index donation_of_session on donation (session_id, id) where session_id is not null;
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('donation', 'ACTIVE', 'CANCELLED'),
@@ -424,15 +425,15 @@ create trigger donation_direct before update on donation for each row
 -- Donations are added to a request while it is collecting, and stay in it.
 create function guard_requested() returns trigger language plpgsql as $$
 begin
-    if old.request_id is not null
-            or not exists (select from donation_request where id = new.request_id and collecting) then
-        raise exception 'donation % may not be added to donation request % now', new.id, new.request_id
+    if old.donation_request_id is not null
+            or not exists (select from donation_request where id = new.donation_request_id and collecting) then
+        raise exception 'donation % may not be added to donation request % now', new.id, new.donation_request_id
             using errcode = 'check_violation', constraint = 'donation_request_assignable';
     end if;
     return new;
 end $$;
 create trigger donation_request_assignable before update on donation for each row
-    when (old.request_id is distinct from new.request_id) execute function guard_requested();
+    when (old.donation_request_id is distinct from new.donation_request_id) execute function guard_requested();
 
 create function guard_withdrawn() returns trigger language plpgsql as $$
 begin
@@ -460,7 +461,7 @@ create trigger donation_disputed before update on donation for each row
 
 create function tally_made() returns trigger language plpgsql as $$
 begin
-    insert into donation_tally_change (partner_id, organisation_id, status, day, n)
+    insert into donation_tally_change (partner_id, organisation_id, status, day, donations)
     select partner_id, organisation_id, status, (created_at at time zone 'UTC')::date, count(*)
     from made group by 1, 2, 3, 4;
     return null;
@@ -470,7 +471,7 @@ create trigger donation_tally_made after insert on donation referencing new tabl
 
 create function tally_changed() returns trigger language plpgsql as $$
 begin
-    insert into donation_tally_change (partner_id, organisation_id, status, day, n)
+    insert into donation_tally_change (partner_id, organisation_id, status, day, donations)
     select partner_id, organisation_id, status, (created_at at time zone 'UTC')::date, sum(n)
     from (
         select partner_id, organisation_id, status, created_at, -1 as n from before
@@ -595,19 +596,19 @@ create table donation_tally (
     organisation_id uuid not null,
     status text not null,
     day date not null,
-    n bigint not null,
+    donations bigint not null,
     primary key (partner_id, organisation_id, status, day)
 );
 grant select, insert, update on donation_tally to almoner_app;
 
--- Changes not yet in donation_tally: rows that no writer waits for. Readers add both up.
+-- Changes not yet in donation_tally, downwards too: rows that no writer waits for. Readers add both up.
 create table donation_tally_change (
     id bigint generated always as identity primary key,
     partner_id uuid not null,
     organisation_id uuid not null,
     status text not null,
     day date not null,
-    n integer not null
+    donations integer not null
 );
 create index donation_tally_change_of_partner on donation_tally_change (partner_id);
 grant select, insert, delete on donation_tally_change to almoner_app;
@@ -616,7 +617,7 @@ grant select, insert, delete on donation_tally_change to almoner_app;
 -- to another request: that part is a row of its own (applied_from).
 create table request_payment (
     id uuid primary key,
-    request_id uuid not null references donation_request (id),
+    donation_request_id uuid not null references donation_request (id),
     currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
     amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
     applied_minor bigint not null check (applied_minor >= 0),
@@ -640,7 +641,7 @@ create table request_payment (
     ),
     constraint request_payment_pays check (applied_from is null or applied_minor > 0)
 );
-create index request_payment_of_request on request_payment (request_id, id);
+create index request_payment_of_request on request_payment (donation_request_id, id);
 create index request_payment_held on request_payment (id) where status = 'held';
 create unique index request_payment_once on request_payment (bank_reference) where applied_from is null;
 create unique index request_payment_applied_once on request_payment (applied_from) where applied_from is not null;
@@ -648,9 +649,9 @@ insert into lifecycle_transition (resource, from_status, to_status) values
     ('request_payment', 'held', 'returned'),
     ('request_payment', 'held', 'applied');
 create trigger request_payment_immutable before update on request_payment for each row
-    when ((old.id, old.request_id, old.currency, old.amount_minor, old.applied_minor, old.overpaid_minor,
+    when ((old.id, old.donation_request_id, old.currency, old.amount_minor, old.applied_minor, old.overpaid_minor,
            old.bank_reference, old.received_at, old.recorded_by) is distinct from
-          (new.id, new.request_id, new.currency, new.amount_minor, new.applied_minor, new.overpaid_minor,
+          (new.id, new.donation_request_id, new.currency, new.amount_minor, new.applied_minor, new.overpaid_minor,
            new.bank_reference, new.received_at, new.recorded_by))
     execute function guard_immutable();
 create trigger request_payment_status before update of status on request_payment for each row

@@ -33,7 +33,16 @@ create table receipt_donee (
 );
 create unique index receipt_donee_current on receipt_donee (partner_id) where approved_at is not null and ended_at is null;
 create unique index receipt_donee_proposed on receipt_donee (partner_id) where approved_at is null and ended_at is null;
-grant select, insert, update (approved_by, approved_note, approved_at, ended_by, ended_at) on receipt_donee to almoner_app;
+-- An approval does not change, and nothing changes once it has ended.
+create trigger receipt_donee_immutable before update on receipt_donee for each row
+    when (old.ended_at is not null
+          or old.approved_at is not null and (old.approved_by, old.approved_note, old.approved_at) is distinct from
+              (new.approved_by, new.approved_note, new.approved_at))
+    execute function guard_immutable();
+create trigger receipt_donee_independent before update on receipt_donee for each row
+    when (old.approved_at is null and new.approved_at is not null) execute function guard_independent_approvers();
+grant select, insert, update (approved_by, approved_note, approved_at, ended_by, ended_at)
+    on receipt_donee to almoner_app;
 
 -- A receipt names a donee that two operators have set up and that has not ended.
 create function guard_receipt_donee() returns trigger language plpgsql as $$
@@ -41,11 +50,11 @@ begin
     if not exists (
         select from receipt_donee where id = new.donee_id and approved_at is not null and ended_at is null for key share
     ) then
-        raise exception 'the donee % of a receipt is not approved', new.donee_id using errcode = 'check_violation';
+        raise exception 'the donee % of a receipt is not approved', new.donee_id
+            using errcode = 'check_violation', constraint = 'receipt_donee_approved';
     end if;
     return new;
-end
-$$;
+end $$;
 
 -- The content of a receipt is frozen, so that it can be reproduced at any time.
 create table receipt (

@@ -7,7 +7,7 @@ create table settlement (
     reference text not null check (length(reference) between 1 and 100),
     currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
     settled_on date not null,
-    sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
+    sha256 bytea not null check (length(sha256) = 32),
     lines integer not null check (lines > 0),
     imported_at timestamptz not null,
     constraint settlement_once unique (provider, reference),

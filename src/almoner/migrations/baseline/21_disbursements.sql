@@ -123,7 +123,7 @@ grant select, insert on payee_bank_account_notice to almoner_app;
 -- Holds and releases of a nonprofit's disbursements, with their reasons; without a partner they apply to all partners.
 -- The newest row counts. Append-only.
 create table disbursement_hold (
-    n bigint generated always as identity primary key,
+    id bigint generated always as identity primary key,
     partner_id uuid references partner (id),
     organisation_id uuid not null references organisation (id),
     held boolean not null,
@@ -137,7 +137,7 @@ create table disbursement_hold (
         (second_by is null) = (second_note is null) and (second_by is null or not held)
     )
 );
-create index disbursement_hold_of_organisation on disbursement_hold (organisation_id, partner_id, n);
+create index disbursement_hold_of_organisation on disbursement_hold (organisation_id, partner_id, id);
 
 -- Whether disbursements are on hold: by a person's decision, by a pending change of the bank account, or by an open
 -- flag.
@@ -147,7 +147,7 @@ returns boolean language sql stable as $$
         select from (
             select distinct on (partner_id) held from disbursement_hold
             where organisation_id = to_organisation and (partner_id is null or partner_id = of_partner)
-            order by partner_id, n desc
+            order by partner_id, id desc
         ) newest where held
     ) or exists (
         select from payee_bank_account where organisation_id = to_organisation and status = 'proposed' and is_change
@@ -166,8 +166,8 @@ begin
         select from disbursement_hold h
         where h.organisation_id = new.organisation_id and h.partner_id is not distinct from new.partner_id and h.held
             and h.decided_by = new.decided_by
-            and h.n > coalesce((
-                select max(r.n) from disbursement_hold r
+            and h.id > coalesce((
+                select max(r.id) from disbursement_hold r
                 where r.organisation_id = new.organisation_id and r.partner_id is not distinct from new.partner_id
                     and not r.held
             ), 0)

@@ -11,7 +11,7 @@ create table payment_file (
     amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
     single_approval_limit_minor bigint not null check (single_approval_limit_minor >= 0),
     execution_date date not null,
-    sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
+    sha256 bytea not null check (length(sha256) = 32),
     encrypted_content bytea not null,
     status text not null check (status in ('created', 'released', 'withdrawn')),
     created_by text not null check (length(created_by) between 1 and 255),
@@ -108,14 +108,14 @@ create table payment_file_transaction (
 );
 create unique index payment_file_transaction_once on payment_file_transaction (disbursement_id) where active;
 create index payment_file_transaction_to on payment_file_transaction (payee_bank_account_id);
-grant select, insert, update on payment_file_transaction to almoner_app;
+grant select, insert, update (active) on payment_file_transaction to almoner_app;
 
 -- The bank's payment status reports (pain.002); importing one again changes nothing.
 create table payment_status_report (
     id uuid primary key,
     file_id uuid not null references payment_file (id),
     message_id text not null check (length(message_id) between 1 and 35),
-    sha256 text not null unique check (sha256 ~ '^[0-9a-f]{64}$'),
+    sha256 bytea not null unique check (length(sha256) = 32),
     accepted integer not null check (accepted >= 0),
     paid integer not null check (paid >= 0),
     rejected integer not null check (rejected >= 0),
@@ -128,7 +128,8 @@ grant select, insert on payment_status_report to almoner_app;
 -- A bank may reissue a statement with more lines: each file with new lines is a part. Banks use their numbers anew, most
 -- of them each year: recurrence counts the statements with one number. sequence: the bank's own count of statements.
 -- begins_on, ends_on: first and last date that the statement shows. form: of the file, for all but our own statements.
--- rejected_lines: why lines of the file could not be read; the statement is incomplete. export: lines exported as CSV for chosen days; part of no balance chain.
+-- rejected_lines: why lines of the file could not be read; the statement is incomplete. export: lines exported as CSV for
+-- chosen days; part of no balance chain.
 -- A long statement has several pages: the first has the opening balance, the last the closing balance.
 create table bank_statement (
     id uuid primary key,
@@ -137,7 +138,7 @@ create table bank_statement (
     currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
     opening_minor bigint,
     closing_minor bigint,
-    sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
+    sha256 bytea not null check (length(sha256) = 32),
     lines integer not null check (lines >= 0),
     imported_by text not null check (length(imported_by) between 1 and 255),
     imported_at timestamptz not null,
@@ -246,7 +247,7 @@ grant select, insert, update on bank_statement_line to almoner_app;
 -- An operator's decision to undo how a line was dismissed or matched. status, settlement_id, decided_by, decided_note: of
 -- what was undone.
 create table bank_statement_line_reopening (
-    n bigint generated always as identity primary key,
+    id bigint generated always as identity primary key,
     line_id uuid not null references bank_statement_line (id),
     reopened_at timestamptz not null,
     reopened_by text not null check (length(reopened_by) between 1 and 255),
@@ -267,7 +268,7 @@ grant select, insert on bank_statement_line_reopening to almoner_app;
 create table bank_statement_upload (
     id uuid primary key,
     file_name text not null check (length(file_name) between 1 and 255),
-    sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
+    sha256 bytea not null check (length(sha256) = 32),
     size_bytes integer not null check (size_bytes >= 1),
     mapping text check (length(mapping) between 1 and 20000),
     uploaded_by text not null check (length(uploaded_by) between 1 and 255),

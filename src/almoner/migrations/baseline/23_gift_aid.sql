@@ -92,9 +92,10 @@ grant select, insert, update (status, status_changed_at, reference, paid_minor, 
     on gift_aid_claim to almoner_app;
 
 -- A claimed donation with its declaration. active: not once the claim failed or all of it was adjusted. adjusted_minor:
--- no longer claimed.
+-- no longer claimed. organisation_id: the charity that claims; the donation may be reassigned afterwards.
 create table gift_aid_claim_donation (
-    claim_id uuid not null references gift_aid_claim (id),
+    claim_id uuid not null,
+    organisation_id uuid not null,
     donation_id uuid not null references donation (id),
     declaration_id uuid not null references gift_aid_declaration (id),
     line integer not null check (line between 1 and 1000),
@@ -102,6 +103,7 @@ create table gift_aid_claim_donation (
     adjusted_minor bigint not null default 0,
     active boolean not null default true,
     primary key (claim_id, donation_id),
+    foreign key (claim_id, organisation_id) references gift_aid_claim (id, organisation_id),
     constraint gift_aid_claim_donation_adjusted check (adjusted_minor between 0 and amount_minor),
     constraint gift_aid_claim_donation_ended check (not active or adjusted_minor < amount_minor)
 );
@@ -109,38 +111,62 @@ create table gift_aid_claim_donation (
 create unique index gift_aid_claim_donation_once on gift_aid_claim_donation (donation_id) where active;
 create index gift_aid_claim_donation_of_declaration on gift_aid_claim_donation (declaration_id, donation_id);
 create trigger gift_aid_claim_donation_immutable before update on gift_aid_claim_donation for each row
-    when ((old.claim_id, old.donation_id, old.declaration_id, old.line, old.amount_minor) is distinct from
-              (new.claim_id, new.donation_id, new.declaration_id, new.line, new.amount_minor)
+    when ((old.claim_id, old.organisation_id, old.donation_id, old.declaration_id, old.line, old.amount_minor)
+              is distinct from
+          (new.claim_id, new.organisation_id, new.donation_id, new.declaration_id, new.line, new.amount_minor)
           or new.adjusted_minor < old.adjusted_minor or (new.active and not old.active))
     execute function guard_immutable();
+
+-- A charity claims for donations to itself, each under its own declaration.
+create function guard_claimed_donation() returns trigger language plpgsql as $$
+begin
+    if not exists (
+        select from donation where id = new.donation_id and organisation_id = new.organisation_id
+          and gift_aid_id = new.declaration_id and amount_minor - refunded_minor >= new.amount_minor
+    ) then
+        raise exception 'donation % may not be claimed by organisation %', new.donation_id, new.organisation_id
+            using errcode = 'check_violation', constraint = 'gift_aid_claim_donation_of_charity';
+    end if;
+    return new;
+end $$;
+create trigger gift_aid_claim_donation_of_charity before insert on gift_aid_claim_donation for each row
+    execute function guard_claimed_donation();
 grant select, insert, update (adjusted_minor, active) on gift_aid_claim_donation to almoner_app;
 
--- A claimed donation that no longer qualifies, in whole or in part, or was reassigned.
+-- A claimed donation that no longer qualifies, in whole or in part, or was reassigned. organisation_id: the charity that
+-- claimed it, from whose later claims its tax is deducted.
 create table gift_aid_adjustment (
     id uuid primary key,
+    organisation_id uuid not null,
     claim_id uuid not null,
     donation_id uuid not null,
     amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
     reason text not null check (reason in ('refunded', 'reassigned', 'cancelled')),
     deducted_minor bigint not null default 0,
     created_at timestamptz not null,
+    unique (id, organisation_id),
+    foreign key (claim_id, organisation_id) references gift_aid_claim (id, organisation_id),
     foreign key (claim_id, donation_id) references gift_aid_claim_donation (claim_id, donation_id),
     constraint gift_aid_adjustment_deducted check (deducted_minor between 0 and amount_minor)
 );
 create index gift_aid_adjustment_of_donation on gift_aid_adjustment (claim_id, donation_id, id);
 create index gift_aid_adjustment_open on gift_aid_adjustment (claim_id, id) where deducted_minor < amount_minor;
 create trigger gift_aid_adjustment_immutable before update on gift_aid_adjustment for each row
-    when ((old.id, old.claim_id, old.donation_id, old.amount_minor, old.reason, old.created_at) is distinct from
-          (new.id, new.claim_id, new.donation_id, new.amount_minor, new.reason, new.created_at))
+    when ((old.id, old.organisation_id, old.claim_id, old.donation_id, old.amount_minor, old.reason, old.created_at)
+              is distinct from
+          (new.id, new.organisation_id, new.claim_id, new.donation_id, new.amount_minor, new.reason, new.created_at))
     execute function guard_immutable();
 grant select, insert, update (deducted_minor) on gift_aid_adjustment to almoner_app;
 
--- How much of an adjustment a later claim deducts.
+-- How much of an adjustment a later claim of the same charity deducts.
 create table gift_aid_deduction (
-    claim_id uuid not null references gift_aid_claim (id),
-    adjustment_id uuid not null references gift_aid_adjustment (id),
+    claim_id uuid not null,
+    adjustment_id uuid not null,
+    organisation_id uuid not null,
     amount_minor bigint not null check (amount_minor between 1 and 9007199254740991),
-    primary key (claim_id, adjustment_id)
+    primary key (claim_id, adjustment_id),
+    foreign key (claim_id, organisation_id) references gift_aid_claim (id, organisation_id),
+    foreign key (adjustment_id, organisation_id) references gift_aid_adjustment (id, organisation_id)
 );
 create index gift_aid_deduction_of_adjustment on gift_aid_deduction (adjustment_id);
 grant select, insert on gift_aid_deduction to almoner_app;

@@ -178,6 +178,21 @@ create unique index donation_subscription_one_open on donation_subscription_char
     where status = 'open';
 create unique index donation_subscription_one_a_day on donation_subscription_charge (subscription_id, charged_on)
     where status = 'paid';
+-- A date is paid by its own donation.
+create function guard_charged_donation() returns trigger language plpgsql as $$
+begin
+    if not exists (
+        select from donation
+        where id = new.donation_id and subscription_id = new.subscription_id and subscription_due_on = new.due_on
+    ) then
+        raise exception 'donation % is not of the date % of plan %', new.donation_id, new.due_on, new.subscription_id
+            using errcode = 'check_violation', constraint = 'donation_subscription_charge_donation';
+    end if;
+    return new;
+end $$;
+create trigger donation_subscription_charge_donation
+    before insert or update of donation_id on donation_subscription_charge for each row
+    when (new.donation_id is not null) execute function guard_charged_donation();
 create trigger donation_subscription_charge_settled before update on donation_subscription_charge for each row
     when (old.status <> 'open' or (old.subscription_id, old.due_on) is distinct from (new.subscription_id, new.due_on)
           or (old.donation_id is not null and old.donation_id is distinct from new.donation_id))

@@ -63,7 +63,7 @@ grant select, insert, update, delete on search_record to almoner_app;
 
 -- Records whose texts have changed, until a worker has read them.
 create table search_change (
-    n bigint generated always as identity primary key,
+    id bigint generated always as identity primary key,
     partner_id uuid not null,
     record_type text not null,
     record_id uuid not null

@@ -61,7 +61,7 @@ checks: Final = (
         "Run `almoner organisations reindex` to count the words again",
         f"""
         select known.n || ' known, ' || had.n || ' there'
-        from (select coalesce(sum(n), 0) as n from organisation_search_term) known
+        from (select coalesce(sum(occurrences), 0) as n from organisation_search_term) known
         cross join (select coalesce(sum({_WORDS_OF}), 0) as n from organisation_search) had
         where known.n <> had.n
         """,

@@ -75,12 +75,14 @@ async def rebuild_word_counts(tx: Tx) -> int:
                 select word, count(*) as n from organisation_search cross join unnest({_ALL_WORDS}) word
                 where word <> '' group by word
             ), mended as (
-                insert into organisation_search_term as known (word, n) select word, n from counted order by word
-                on conflict (word) do update set n = excluded.n where known.n <> excluded.n
+                insert into organisation_search_term as known (word, occurrences)
+                select word, n from counted order by word
+                on conflict (word) do update set occurrences = excluded.occurrences
+                where known.occurrences <> excluded.occurrences
                 returning 1
             ), gone as (
-                update organisation_search_term w set n = 0
-                where w.n <> 0 and not exists (select from counted c where c.word = w.word) returning 1
+                update organisation_search_term w set occurrences = 0
+                where w.occurrences <> 0 and not exists (select from counted c where c.word = w.word) returning 1
             )
             select (select count(*) from mended) + (select count(*) from gone)
             """

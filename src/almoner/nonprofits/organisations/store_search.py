@@ -309,19 +309,23 @@ async def suggest_words(tx: Tx, words: Sequence[str], started: str | None, missp
     """What the dictionary knows of the words, of a beginning, and one slip away from those suspected words it lacks."""
     rows = await tx.fetch(
         f"""
-        select 0 as kind, word as asked, word, n from organisation_search_term where word = any($1::text[]) and n > 0
+        select 0 as kind, word as asked, word, occurrences as n from organisation_search_term
+        where word = any($1::text[]) and occurrences > 0
         union all (
-            select 1, $2, word, n from organisation_search_term
-            where word >= $2 and word < $2 || '~' and n > 0 order by n desc, word limit {MAX_COMPLETIONS}
+            select 1, $2, word, occurrences as n from organisation_search_term
+            where word >= $2 and word < $2 || '~' and occurrences > 0
+            order by occurrences desc, word limit {MAX_COMPLETIONS}
         ) union all
         select 2, asked.word, near.word, near.n
         from unnest($3::text[]) asked (word)
         cross join lateral (
-            select word, n from organisation_search_term
-            where deletion_variants(word) && deletion_variants(asked.word) and n > 0
-            order by n desc, word limit {_BY_SLIP}
+            select word, occurrences as n from organisation_search_term
+            where deletion_variants(word) && deletion_variants(asked.word) and occurrences > 0
+            order by occurrences desc, word limit {_BY_SLIP}
         ) near
-        where not exists (select from organisation_search_term k where k.word = asked.word and k.n > {RARE_OCCURRENCES})
+        where not exists (
+            select from organisation_search_term k where k.word = asked.word and k.occurrences > {RARE_OCCURRENCES}
+        )
         """,
         list(words),
         started,
@@ -348,24 +352,24 @@ async def similar_words(tx: Tx, near: Sequence[str], far: Mapping[str, Sequence[
         select asked.word as asked, known.word, known.n
         from unnest($1::text[]) asked (word)
         cross join lateral (
-            select word, n from organisation_search_term
-            where deletion_variants(word) && deletion_variants(asked.word) and n > 0
-            order by n desc, word limit {_BY_SLIP}
+            select word, occurrences as n from organisation_search_term
+            where deletion_variants(word) && deletion_variants(asked.word) and occurrences > 0
+            order by occurrences desc, word limit {_BY_SLIP}
         ) known
         union
         select asked.word, known.word, known.n
         from unnest($2::text[]) asked (word)
         cross join lateral (
-            select word, n from organisation_search_term where word % asked.word and n > 0
-            order by similarity(word, asked.word) desc, n desc, word limit {_BY_TRIGRAMS}
+            select word, occurrences as n from organisation_search_term where word % asked.word and occurrences > 0
+            order by similarity(word, asked.word) desc, occurrences desc, word limit {_BY_TRIGRAMS}
         ) known
         union
         select asked.word, known.word, known.n
         from unnest($2::text[], $3::text[]) asked (word, parts)
         cross join lateral (
-            select word, n from organisation_search_term
-            where deletion_variants(word) && string_to_array(asked.parts, ' ') and n > 0
-            order by n desc, word limit {_BY_TWO_TYPOS}
+            select word, occurrences as n from organisation_search_term
+            where deletion_variants(word) && string_to_array(asked.parts, ' ') and occurrences > 0
+            order by occurrences desc, word limit {_BY_TWO_TYPOS}
         ) known
         """,
         list(near),
@@ -381,6 +385,7 @@ async def similar_words(tx: Tx, near: Sequence[str], far: Mapping[str, Sequence[
 async def word_counts(tx: Tx, words: Sequence[str]) -> dict[str, int]:
     """Those of the words that are known, with how often they occur."""
     rows = await tx.fetch(
-        "select word, n from organisation_search_term where word = any($1::text[]) and n > 0", list(words)
+        "select word, occurrences as n from organisation_search_term where word = any($1::text[]) and occurrences > 0",
+        list(words),
     )
     return {row["word"]: row["n"] for row in rows}

@@ -27,7 +27,7 @@ from almoner.platform.observability.telemetry import Telemetry
 
 GENESIS: Final = bytes(32)
 """The hash before the first entry."""
-COLUMNS: Final = f"n, {log.COLUMNS}"
+COLUMNS: Final = f"position, {log.COLUMNS}"
 
 _FIRST: Final = UUID(int=0)
 _SCOPES: Final = 64
@@ -40,10 +40,11 @@ IN_ORDER: Final = f"{BY_INDEX}; set local enable_bitmapscan = off; set local ena
 
 WAITING: Final = """
 with recursive waiting (scope) as (
-    (select scope from audit_entry where sequence is null and scope >= $1 order by scope, n limit 1)
+    (select scope from audit_entry where sequence is null and scope >= $1 order by scope, position limit 1)
     union all
     select (
-        select e.scope from audit_entry e where e.sequence is null and e.scope > w.scope order by e.scope, e.n limit 1
+        select e.scope from audit_entry e where e.sequence is null and e.scope > w.scope
+        order by e.scope, e.position limit 1
     ) from waiting w where w.scope is not null
 )
 select scope from waiting where scope is not null limit $2
@@ -68,15 +69,15 @@ with made as (
 TAKE: Final = f"""
 select {COLUMNS} from unnest($1::uuid[]) as turn (scope_)
 cross join lateral (
-    select {COLUMNS} from audit_entry where scope = turn.scope_ and sequence is null order by n limit $2
+    select {COLUMNS} from audit_entry where scope = turn.scope_ and sequence is null order by position limit $2
 ) e
 """
 
 LINK: Final = """
 with linked as (
     update audit_entry e set sequence = t.sequence, hash = t.hash
-    from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bytea[]) as t (scope, n, sequence, hash)
-    where e.scope = t.scope and e.n = t.n and e.sequence is null returning 1
+    from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bytea[]) as t (scope, position, sequence, hash)
+    where e.scope = t.scope and e.position = t.position and e.sequence is null returning 1
 ), moved as (
     update audit_chain c set last_sequence = t.sequence, last_hash = t.hash, mac = t.mac
     from unnest($5::uuid[], $6::bigint[], $7::bytea[], $8::bytea[]) as t (scope, sequence, hash, mac)
@@ -86,9 +87,9 @@ select (select count(*) from linked) as linked, (select count(*) from moved) as 
 """
 
 
-def chained_hash(previous: bytes, sequence: int, n: int, mac: bytes, body: bytes) -> bytes:
-    """The chain hash of an entry: SHA-256 over the previous hash, its position, its MAC and its body."""
-    return sha256(previous + sequence.to_bytes(8) + n.to_bytes(8) + mac + body).digest()
+def chained_hash(previous: bytes, sequence: int, position: int, mac: bytes, body: bytes) -> bytes:
+    """The chain hash of an entry: SHA-256 over the previous hash, its sequence and position, its MAC and its body."""
+    return sha256(previous + sequence.to_bytes(8) + position.to_bytes(8) + mac + body).digest()
 
 
 class ChainBuilder:
@@ -180,9 +181,9 @@ async def _link_entries(tx: Tx, ends: dict[UUID, ChainEnd], rows: Sequence[Recor
     for row in rows:
         end = ends[row["scope"]]
         end.sequence += 1
-        end.hash = chained_hash(end.hash, end.sequence, row["n"], row["mac"], log.entry_from_row(row).body())
+        end.hash = chained_hash(end.hash, end.sequence, row["position"], row["mac"], log.entry_from_row(row).body())
         moved[end.scope] = end
-        places.append((end.scope, row["n"], end.sequence, end.hash))
+        places.append((end.scope, row["position"], end.sequence, end.hash))
     done = await tx.fetchrow(LINK, *zip(*places, strict=True), *_end_columns(tx.vault, list(moved.values())))
     assert done is not None
     if (done["linked"], done["moved"]) != (len(places), len(moved)):
@@ -205,7 +206,7 @@ async def chain_lag_seconds(tx: Tx) -> float:
     oldest: datetime | None = await tx.fetchval(
         f"""
         select min(e.at) from ({WAITING}) w cross join lateral (
-            select at from audit_entry where scope = w.scope and sequence is null order by n limit 1
+            select at from audit_entry where scope = w.scope and sequence is null order by position limit 1
         ) e
         """,
         _FIRST,

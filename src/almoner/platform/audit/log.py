@@ -49,7 +49,7 @@ class Entry:
     action: str
     subject: str
     address: str | None
-    address_digest: bytes | None
+    address_hash: bytes | None
     request_id: str | None
     details: Details | None
 
@@ -63,7 +63,7 @@ class Entry:
             self.actor.id,
             self.action,
             self.subject,
-            self.address_digest,
+            self.address_hash,
             self.request_id,
             self.details,
         )
@@ -74,7 +74,7 @@ def entry_body(*written: object) -> bytes:
     return _encode(written)
 
 
-def address_digest(vault: Vault, entry: UUID, ip_address: str) -> bytes:
+def address_hash(vault: Vault, entry: UUID, ip_address: str) -> bytes:
     """A keyed digest of a network address, different in each entry."""
     return vault.keyed_hash("audit-address", entry.bytes + ip_address.encode())
 
@@ -97,16 +97,14 @@ class EntryContext:
     def entry_values(self, tx: Tx, subject: str, details: Details | None = None) -> tuple[object, ...]:
         """The column values of a new entry."""
         entry_id, address, vault = tx.new_id(), self.address or None, tx.vault
-        digest = address_digest(vault, entry_id, address) if address else None
+        digest = address_hash(vault, entry_id, address) if address else None
         who_and_what = (self.actor.kind, self.actor.id, self.action, subject)
         body = entry_body(entry_id, self.scope, tx.now, *who_and_what, digest, self.request_id, details)
         about = (address, digest, self.request_id, details, entry_mac(vault, body))
         return (entry_id, self.scope, tx.now, *who_and_what, *about)
 
 
-COLUMNS: Final = (
-    "id, scope, at, actor_kind, actor_id, action, subject, address, address_digest, request_id, details, mac"
-)
+COLUMNS: Final = "id, scope, at, actor_kind, actor_id, action, subject, address, address_hash, request_id, details, mac"
 
 
 def insert_entries_sql(source: str, *, scope: str = ":entry_scope", at: str = ":entry_at") -> str:
@@ -168,7 +166,7 @@ def entry_from_row(row: Record) -> Entry:
         row["action"],
         row["subject"],
         row["address"],
-        row["address_digest"],
+        row["address_hash"],
         row["request_id"],
         row["details"],
     )

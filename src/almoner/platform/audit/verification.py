@@ -38,7 +38,7 @@ select {COLUMNS}, sequence, hash from audit_entry where scope = $1 and sequence 
 """
 
 WAITING: Final = f"""
-select {COLUMNS} from audit_entry where scope = $1 and sequence is null and n > $2 order by n limit $3
+select {COLUMNS} from audit_entry where scope = $1 and sequence is null and position > $2 order by position limit $3
 """
 
 _TWICE: Final = """
@@ -130,7 +130,7 @@ class _ChainWalk:
             for row in rows:
                 self._written(row, None)
             proof.waiting += len(rows)
-            last = rows[-1]["n"]
+            last = rows[-1]["position"]
         async with self._db.read() as tx:
             if copied := await tx.fetchrow(_TWICE, proof.scope):
                 raise ChainBroken(
@@ -161,7 +161,7 @@ class _ChainWalk:
         if sequence != expected:
             raise ChainBroken(expected, f"deleted, up to entry {sequence - 1:,}" if sequence > expected else "inserted")
         body = self._written(row, sequence)
-        proof.head = chained_hash(proof.head, sequence, row["n"], row["mac"], body)
+        proof.head = chained_hash(proof.head, sequence, row["position"], row["mac"], body)
         if proof.head != row["hash"]:
             raise ChainBroken(sequence, "reordered: the entry was moved, or the entry before it was replaced")
         proof.entries = sequence
@@ -181,10 +181,10 @@ class _ChainWalk:
         if log.entry_mac(self._vault, body) != row["mac"]:
             raise ChainBroken(sequence, f"edited or inserted ({entry.action}, {entry.id})")
         if entry.address is not None:
-            if log.address_digest(self._vault, entry.id, entry.address) != entry.address_digest:
+            if log.address_hash(self._vault, entry.id, entry.address) != entry.address_hash:
                 raise ChainBroken(sequence, f"the address was edited ({entry.action}, {entry.id})")
         elif (
-            entry.address_digest is not None
+            entry.address_hash is not None
             and (sequence or self._aged + 1) > self._aged
             and entry.at + log.ADDRESS_RETENTION > self._now
         ):

@@ -11,9 +11,9 @@ from almoner.platform.database.transactions import Partner, Tx
 SLOTS: Final = 64
 
 _INCREMENT: Final = f"""
-insert into list_counter (partner_id, list, slot, n)
+insert into list_counter (partner_id, list, slot, records)
 select {{partner}}, {{name}}, pg_backend_pid() % {SLOTS}, {{n}} {{source}}
-on conflict (partner_id, list, slot) do update set n = list_counter.n + excluded.n"""
+on conflict (partner_id, list, slot) do update set records = list_counter.records + excluded.records"""
 
 
 def increment_sql(list_name: str, partner: str, source: str) -> str:
@@ -34,4 +34,4 @@ async def get_list_total(tx: Tx, partner: Partner, list_name: str) -> int:
     return int(await tx.fetchval(TOTAL, partner.id, list_name))
 
 
-TOTAL: Final = "select coalesce(sum(n), 0)::bigint as total from list_counter where partner_id = $1 and list = $2"
+TOTAL: Final = "select coalesce(sum(records), 0)::bigint as total from list_counter where partner_id = $1 and list = $2"

@@ -32,16 +32,16 @@ _NOBODY: Final = UUID(int=0)
 
 WAITING: Final = """
 with recursive waiting (partner_id) as (
-    (select partner_id from event where sequence is null and partner_id > $1 order by partner_id, n limit 1)
+    (select partner_id from event where sequence is null and partner_id > $1 order by partner_id, position limit 1)
     union all
     select (
         select e.partner_id from event e where e.sequence is null and e.partner_id > w.partner_id
-        order by e.partner_id, e.n limit 1
+        order by e.partner_id, e.position limit 1
     ) from waiting w where w.partner_id is not null
 )
-(select partner_id, null::bigint as n from waiting where partner_id is not null limit $2)
+(select partner_id, null::bigint as position from waiting where partner_id is not null limit $2)
 union all
-(select null, n from internal_event where n <> all($3::bigint[]) order by n limit $4)
+(select null, position from internal_event where position <> all($3::bigint[]) order by position limit $4)
 """
 """Partners with undispatched events, after $1: one index probe for each, however many events they have. And internal
 events, but for $3.
@@ -64,10 +64,12 @@ for."""
 
 NUMBER: Final = f"""
 with taken as materialized (
-    select e.partner_id, e.id, t.last_sequence + row_number() over (partition by e.partner_id order by e.n) as sequence
+    select e.partner_id, e.id,
+           t.last_sequence + row_number() over (partition by e.partner_id order by e.position) as sequence
     from unnest($1::uuid[], $2::bigint[]) as t (partner_id, last_sequence)
     cross join lateral (
-        select partner_id, id, n from event where partner_id = t.partner_id and sequence is null order by n limit $3
+        select partner_id, id, position from event where partner_id = t.partner_id and sequence is null
+        order by position limit $3
     ) e
 ), counted as (
     update event_counter c set last_sequence = t.top
@@ -83,16 +85,18 @@ select {COLUMNS} from numbered order by partner_id, sequence
 _DRAIN: Final = """
 with gone as (
     delete from internal_event
-    where n in (select n from internal_event where n = any($1::bigint[]) order by n for update skip locked)
-    returning n, id, partner_id, type, payload, created_at
+    where position in (
+        select position from internal_event where position = any($1::bigint[]) order by position for update skip locked
+    )
+    returning position, id, partner_id, type, payload, created_at
 )
-select id, partner_id, type, payload, created_at, null::bigint as sequence from gone order by n
+select id, partner_id, type, payload, created_at, null::bigint as sequence from gone order by position
 """
 
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """What a look at the outbox found: partners with events to number, and internal events by their ``n``."""
+    """What a look at the outbox found: partners with events to number, and internal events by their ``position``."""
 
     partners: list[UUID]
     internal: list[int]
@@ -131,7 +135,7 @@ class Dispatcher:
         self._after = partners[-1] if len(partners) == _PARTNERS else _NOBODY
         return _Waiting(
             [partner for partner in partners if partner not in self._resting],
-            [row["n"] for row in rows if row["n"] is not None],
+            [row["position"] for row in rows if row["position"] is not None],
         )
 
     async def _careful(self, dispatch: _Dispatch[_K], alone: _Dispatch[_K], waiting: Sequence[_K]) -> int:
@@ -253,8 +257,8 @@ async def dispatch_lag_seconds(tx: Tx) -> float:
     oldest = await tx.fetchval(
         """
         select least(
-            (select created_at from event where sequence is null order by n limit 1),
-            (select created_at from internal_event order by n limit 1)
+            (select created_at from event where sequence is null order by position limit 1),
+            (select created_at from internal_event order by position limit 1)
         )
         """
     )

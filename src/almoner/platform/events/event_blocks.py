@@ -20,7 +20,7 @@ order by partner_id limit {_PARTNERS} for no key update skip locked
 # For one partner at a time: of several, all their events would be read and joined.
 BUILD_BLOCK: Final = f"""
 with built as (
-    insert into event_block (partner_id, block, type, n, first_at, last_at)
+    insert into event_block (partner_id, block, type, events, first_at, last_at)
     select $1, $2::bigint / {SIZE}, type, count(*), min(min(created_at)) over (), max(max(created_at)) over ()
     from event where partner_id = $1 and sequence > $2 and sequence <= $2 + {SIZE} group by type
 )

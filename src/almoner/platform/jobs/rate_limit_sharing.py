@@ -17,16 +17,16 @@ _SHARE: Final = """
 with given as (
     select * from unnest($1::bytea[], $2::float8[]) as given (key, seconds) order by key
 ), counted as (
-    insert into rate_limit_use as u (key, arrival)
+    insert into rate_limit_use as u (key_hash, arrival)
     select key, $4::timestamptz + make_interval(secs => seconds) from given
-    on conflict (key) do update set arrival = greatest(u.arrival, $4) + (excluded.arrival - $4)
-    returning key, arrival
+    on conflict (key_hash) do update set arrival = greatest(u.arrival, $4) + (excluded.arrival - $4)
+    returning key_hash as key, arrival
 )
 select key, extract(epoch from arrival - $4)::float8 as ahead from counted
 union all
 (
-    select key, extract(epoch from arrival - $4)::float8 from rate_limit_use
-    where arrival > $4 and key <> all($1::bytea[]) order by arrival desc limit $3
+    select key_hash, extract(epoch from arrival - $4)::float8 from rate_limit_use
+    where arrival > $4 and key_hash <> all($1::bytea[]) order by arrival desc limit $3
 )
 """
 

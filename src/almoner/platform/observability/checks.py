@@ -50,7 +50,7 @@ checks: Final = (
             from event e join kept k on k.partner_id = e.partner_id
             where e.sequence > k.first * {SIZE} and e.sequence <= k.summarised_sequence group by 1, 2, 3
         ) e on (e.partner_id, e.block, e.type) = (b.partner_id, b.block, b.type)
-        where b.n is distinct from e.n or e.first_at < b.first_at or e.last_at > b.last_at
+        where b.events is distinct from e.n or e.first_at < b.first_at or e.last_at > b.last_at
         """,
     ),
     ConsistencyCheck(

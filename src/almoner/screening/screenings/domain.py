@@ -142,7 +142,7 @@ class ScreeningMatch:
     """
 
     id: UUID
-    subject: UUID
+    screening_subject_id: UUID
     who: ScreenedSubject
     list: str
     entry_key: str

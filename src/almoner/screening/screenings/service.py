@@ -83,14 +83,14 @@ async def list_decided_matches(tx: Tx, subject: ScreenedSubject) -> list[Screeni
 async def lock_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
     """Get one match with its subject locked until the transaction ends; None if it does not exist or was erased."""
     match = await store.find_match(tx, match_id)
-    if match is None or await store.lock_subject_by_id(tx, match.subject) is None:
+    if match is None or await store.lock_subject_by_id(tx, match.screening_subject_id) is None:
         return None
     return await store.find_match(tx, match_id)
 
 
 async def get_subject(tx: Tx, match: ScreeningMatch) -> StoredSubject:
     """ScreenedSubject was compared."""
-    stored = await store.find_subject(tx, match.subject)
+    stored = await store.find_subject(tx, match.screening_subject_id)
     assert stored is not None, "a match has a subject"
     return stored
 

@@ -26,10 +26,11 @@ _SUBJECT: Final = """
     s.engine_version, s.screened_at, s.obstacle, s.manual_result
 """
 _MATCH: Final = """
-    m.id, m.subject, s.type, s.subject_id, s.partner_id, m.list, m.entry_key, m.category, m.load_id, m.score, m.parts,
-    m.subject_side, m.entry_side, m.decision, m.awaiting_review, m.current, m.last_decision, m.decided_subject,
-    m.decided_entry, m.found_at, m.changed_at
+    m.id, m.screening_subject_id, s.type, s.subject_id, s.partner_id, m.list, m.entry_key, m.category, m.load_id,
+    m.score, m.parts, m.subject_side, m.entry_side, m.decision, m.awaiting_review, m.current, m.last_decision,
+    m.decided_subject, m.decided_entry, m.found_at, m.changed_at
 """
+_MATCHES: Final = "screening_match m join screening_subject s on s.id = m.screening_subject_id"
 
 
 async def save_subject(
@@ -175,7 +176,7 @@ async def erase_subject(tx: Tx, subject: UUID) -> None:
         update screening_match
         set entry_key = 'erased ' || id, parts = '[]', subject_side = '{}', entry_side = '{}', awaiting_review = false,
             current = false, decided_subject = null, decided_entry = null
-        where subject = $1
+        where screening_subject_id = $1
         """,
         subject,
     )
@@ -205,18 +206,18 @@ async def list_subjects_matching(
 ) -> list[UUID]:
     """Watched subjects that match one of these entries now, after an id, by id."""
     rows = await tx.fetch(
-        """
-        select distinct m.subject from screening_match m join screening_subject s on s.id = m.subject
+        f"""
+        select distinct m.screening_subject_id from {_MATCHES}
         where m.list = $1 and m.entry_key = any($2) and m.current and s.monitored
-            and ($3::uuid is null or m.subject > $3)
-        order by m.subject limit $4
+            and ($3::uuid is null or m.screening_subject_id > $3)
+        order by m.screening_subject_id limit $4
         """,
         code,
         keys,
         after,
         limit,
     )
-    return [row["subject"] for row in rows]
+    return [row["screening_subject_id"] for row in rows]
 
 
 @across_partners("registers")
@@ -224,8 +225,8 @@ async def list_matches(tx: Tx, subject: UUID) -> list[ScreeningMatch]:
     """All matches of a subject, current or not, best first."""
     rows = await tx.fetch(
         f"""
-        select {_MATCH} from screening_match m join screening_subject s on s.id = m.subject
-        where m.subject = $1 order by m.score desc, m.list, m.entry_key
+        select {_MATCH} from {_MATCHES}
+        where m.screening_subject_id = $1 order by m.score desc, m.list, m.entry_key
         """,
         subject,
     )
@@ -237,7 +238,7 @@ async def list_current_matches(tx: Tx, subject_type: str, subject_id: UUID) -> l
     """Current matches of a record, best first."""
     rows = await tx.fetch(
         f"""
-        select {_MATCH} from screening_match m join screening_subject s on s.id = m.subject
+        select {_MATCH} from {_MATCHES}
         where s.type = $1 and s.subject_id = $2 and m.current order by m.score desc, m.list, m.entry_key
         """,
         subject_type,
@@ -251,7 +252,7 @@ async def list_decided_matches(tx: Tx, subject_type: str, subject_id: UUID) -> l
     """Matches of a record that a person decided, current or not."""
     rows = await tx.fetch(
         f"""
-        select {_MATCH} from screening_match m join screening_subject s on s.id = m.subject
+        select {_MATCH} from {_MATCHES}
         where s.type = $1 and s.subject_id = $2 and m.decision <> 'open' order by m.id
         """,
         subject_type,
@@ -262,24 +263,24 @@ async def list_decided_matches(tx: Tx, subject_type: str, subject_id: UUID) -> l
 
 async def list_related_matches(tx: Tx, match: ScreeningMatch, limit: int) -> list[ScreeningMatch]:
     """Matches of the same record, and of the same entry with others, newest first of each."""
-    own = await list_matches(tx, match.subject)
+    own = await list_matches(tx, match.screening_subject_id)
     rows = await tx.fetch(
         f"""
-        select {_MATCH} from screening_match m join screening_subject s on s.id = m.subject
+        select {_MATCH} from {_MATCHES}
         where m.list = $1 and m.entry_key = $2 and m.current order by m.id desc limit $3
         """,
         match.list,
         match.entry_key,
         limit,
     )
-    return [*own[:limit], *(one for one in map(_match, rows) if one.subject != match.subject)]
+    return [*own[:limit], *(one for one in map(_match, rows) if one.screening_subject_id != match.screening_subject_id)]
 
 
 @across_partners("registers")
 async def find_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
     """One match."""
     row = await tx.fetchrow(
-        f"select {_MATCH} from screening_match m join screening_subject s on s.id = m.subject where m.id = $1",
+        f"select {_MATCH} from {_MATCHES} where m.id = $1",
         match_id,
     )
     return _match(row) if row else None
@@ -305,9 +306,10 @@ async def insert_match(tx: Tx, subject: UUID, hit: Hit) -> None:
     """A match that was not there before, open."""
     await tx.execute(
         """
-        insert into screening_match (id, subject, list, entry_key, category, load_id, score, parts, subject_side,
-            entry_side, decision, awaiting_review, current, found_at, changed_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', true, true, $11, $11)
+        insert into screening_match (
+            id, screening_subject_id, list, entry_key, category, load_id, score, parts, subject_side, entry_side,
+            decision, awaiting_review, current, found_at, changed_at
+        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', true, true, $11, $11)
         """,
         tx.new_id(),
         subject,
@@ -409,7 +411,7 @@ def _screened_subject(row: Record) -> ScreenedSubject:
 def _match(row: Record) -> ScreeningMatch:
     return ScreeningMatch(
         id=row["id"],
-        subject=row["subject"],
+        screening_subject_id=row["screening_subject_id"],
         who=_screened_subject(row),
         list=row["list"],
         entry_key=row["entry_key"],

@@ -26,7 +26,7 @@ _LOAD: Final = """
         l.fetched_from
 """
 _ENTRY: Final = """
-    list, entry_key, content, kind, category, names, countries, addresses, identifiers, birth_years, programmes,
+    list, entry_key, content_hash, kind, category, names, countries, addresses, identifiers, birth_years, programmes,
     listed_on, note, source_url, since_load_id
 """
 _AT_ONCE: Final = 2_000
@@ -108,9 +108,9 @@ async def set_current_load(tx: Tx, load: WatchlistImport) -> None:
 async def entry_content_hashes(tx: Tx, code: str) -> Mapping[str, bytes]:
     """The hash of what each current entry says, by its key."""
     rows = await tx.fetch(
-        "select entry_key, content from watchlist_entry where list = $1 and until_load_id is null", code
+        "select entry_key, content_hash from watchlist_entry where list = $1 and until_load_id is null", code
     )
-    return {row["entry_key"]: row["content"] for row in rows}
+    return {row["entry_key"]: row["content_hash"] for row in rows}
 
 
 async def end_entries(tx: Tx, code: str, keys: Sequence[str], load_id: UUID) -> None:
@@ -134,7 +134,7 @@ async def insert_entries(tx: Tx, entries: Iterable[WatchlistEntry]) -> None:
             f"""
             insert into watchlist_entry (id, {_ENTRY})
             select id, {_ENTRY} from jsonb_to_recordset($1) as t (
-                id uuid, list text, entry_key text, content bytea, kind text, category text, names jsonb,
+                id uuid, list text, entry_key text, content_hash bytea, kind text, category text, names jsonb,
                 countries text[], addresses jsonb, identifiers text[], birth_years integer[], programmes text[],
                 listed_on date, note text, source_url text, since_load_id uuid
             )
@@ -149,7 +149,7 @@ def _values(entry_id: UUID, one: WatchlistEntry) -> dict[str, object]:
         "id": entry_id,
         "list": one.list,
         "entry_key": listed.key,
-        "content": f"\\x{one.content.hex()}",
+        "content_hash": f"\\x{one.content.hex()}",
         "kind": listed.kind,
         "category": one.category,
         "names": listed.names,
@@ -313,4 +313,4 @@ def _entry(row: Record) -> WatchlistEntry:
         note=row["note"],
         source_url=row["source_url"],
     )
-    return WatchlistEntry(row["list"], listed, row["category"], row["content"], row["since_load_id"])
+    return WatchlistEntry(row["list"], listed, row["category"], row["content_hash"], row["since_load_id"])

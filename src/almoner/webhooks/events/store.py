@@ -27,7 +27,7 @@ with kept as materialized (
     select coalesce((select summarised_sequence from event_counter where partner_id = $1), 0) as summarised_sequence,
            (select min(sequence) from event where partner_id = $1 and sequence is not null) as lowest
 ), spans as materialized (
-    select block, n, ($3::timestamptz is null or first_at >= $3) and ($4::timestamptz is null or last_at < $4)
+    select block, events as n, ($3::timestamptz is null or first_at >= $3) and ($4::timestamptz is null or last_at < $4)
                      and block * {SIZE} + 1 >= lowest as whole
     from event_block, kept
     where partner_id = $1 and block >= (lowest - 1) / {SIZE} and {_TYPED}

@@ -53,10 +53,10 @@ def parse_report(provider: str, content: bytes) -> SettlementReport:
         raise SettlementReportError("the file is not UTF-8") from error
     except csv.Error as error:
         raise SettlementReportError(f"the file is not valid CSV: {error}") from error
-    return _build_report(provider, hashlib.sha256(content).hexdigest(), numbered)
+    return _build_report(provider, hashlib.sha256(content).digest(), numbered)
 
 
-def _build_report(provider: str, sha256: str, rows: list[tuple[int, dict[str, str]]]) -> SettlementReport:
+def _build_report(provider: str, sha256: bytes, rows: list[tuple[int, dict[str, str]]]) -> SettlementReport:
     if not rows:
         raise SettlementReportError("the file has no lines")
     problems: list[str] = []

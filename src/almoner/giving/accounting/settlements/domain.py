@@ -119,7 +119,7 @@ class SettlementReport:
     reference: str
     currency: str
     settled_on: date
-    sha256: str
+    sha256: bytes
     lines: tuple[ReportLine, ...]
 
 
@@ -165,7 +165,7 @@ class Settlement:
     reference: str
     currency: str
     settled_on: date
-    sha256: str
+    sha256: bytes
     lines: int
     imported_at: datetime
     matched: int

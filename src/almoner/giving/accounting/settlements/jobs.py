@@ -53,7 +53,7 @@ def _retry_later(job: Job, reason: str) -> Result:
 
 
 async def _audit_import(tx: Tx, settlement: Settlement) -> None:
-    reported = {"reference": settlement.reference, "sha256": settlement.sha256}
+    reported = {"reference": settlement.reference, "sha256": settlement.sha256.hex()}
     await audit.record_entry(tx, audit.DEPLOYMENT, _BY, "settlement.imported", settlement.provider, details=reported)
 
 

@@ -245,7 +245,7 @@ async def settle_donation_in_sandbox(tx: Tx, partner: Partner, donation_id: UUID
         f"simulated-{encode_uuid(donation.id)}",
         payment.money.currency,
         tx.now.date(),
-        tx.vault.keyed_hash("settlement", donation.id.bytes).hex(),
+        tx.vault.keyed_hash("settlement", donation.id.bytes),
         (line,),
     )
     if donation.settlement is not None:

@@ -40,7 +40,7 @@ async def split_batch_line(tx: Tx, line: BankLine, named: LineReferences, found:
         return False
     parts = [_single_movement(moved, one, rank) for rank, one in enumerate(payments, 1)]
     name = f"batch {encode_uuid(line.id)}"
-    digest = tx.vault.keyed_hash("bank_statement", name.encode()).hex()
+    digest = tx.vault.keyed_hash("bank_statement", name.encode())
     statement = BankStatement(line.account, name, moved.currency, None, None, digest, tuple(parts))
     lines = [NewStatementLine(rank, one, line.occurrence) for rank, one in enumerate(parts, 1)]
     await store.insert(tx, statement, lines, (1, 1), _RULE)

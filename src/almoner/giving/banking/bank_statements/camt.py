@@ -70,7 +70,7 @@ def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
         if kind == _MESSAGE:
             what += f", and what is read is {_MESSAGE}.{_VERSIONS[0]:02} to .{_VERSIONS[-1]:02}"
         raise StatementError(f"This is not a bank statement but {what}.")
-    digest, wrong, found = sha256(content).hexdigest(), list[str](), list[BankStatement]()
+    digest, wrong, found = sha256(content).digest(), list[str](), list[BankStatement]()
     file_page = find_element_by_path(message, "GrpHdr", "MsgPgntn")  # version 2 has it for the whole file
     for one in child_elements(message, "Stmt"):
         problems: list[str] = []
@@ -82,7 +82,7 @@ def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
     return found, wrong
 
 
-def _statement(element: Element, page: Element | None, digest: str, problems: list[str]) -> BankStatement | None:
+def _statement(element: Element, page: Element | None, digest: bytes, problems: list[str]) -> BankStatement | None:
     account, currency = _account(element), _currency(element)
     if not account:
         problems.append("it has no account number")
@@ -105,7 +105,7 @@ def _statement(element: Element, page: Element | None, digest: str, problems: li
     sequence = (element_text_at_path(element, "ElctrncSeqNb") or element_text_at_path(element, "LglSeqNb") or "")[
         :MAX_STATEMENT
     ] or None
-    name = element_text_at_path(element, "Id") or sequence or (ended.isoformat() if ended else digest[:16])
+    name = element_text_at_path(element, "Id") or sequence or (ended.isoformat() if ended else digest.hex()[:16])
     return BankStatement(
         account=account,
         reference=movements.shorten_with_hash(_page_name(name, page), MAX_STATEMENT),

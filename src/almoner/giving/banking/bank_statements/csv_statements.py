@@ -37,7 +37,7 @@ class _Unreadable(Exception):
 
 def parse_statement(content: bytes, form: StatementMapping) -> list[BankStatement]:
     """The statements of a file, one for each account. Raises StatementError when the mapping does not fit it."""
-    digest = sha256(content).hexdigest()
+    digest = sha256(content).digest()
     found: dict[tuple[str, str], tuple[list[BankMovement], list[str]]] = {}
     for number, row in _rows(content, form):
         if (where := _where(row, form)) is None:
@@ -51,7 +51,7 @@ def parse_statement(content: bytes, form: StatementMapping) -> list[BankStatemen
     return [
         BankStatement(
             account=account,
-            reference=digest[:16],
+            reference=digest.hex()[:16],
             currency=currency,
             opening_minor=None,
             closing_minor=None,

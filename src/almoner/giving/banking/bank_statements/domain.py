@@ -168,7 +168,7 @@ class BankStatement:
     currency: str
     opening_minor: int | None
     closing_minor: int | None
-    sha256: str
+    sha256: bytes
     movements: tuple[BankMovement, ...]
     ends_on: date | None = None
     export: bool = False
@@ -273,7 +273,7 @@ class StatementUpload:
 
     id: UUID
     file_name: str
-    sha256: str
+    sha256: bytes
     size_bytes: int
     mapping: str | None
     uploaded_by: str

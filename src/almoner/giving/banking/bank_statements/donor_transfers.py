@@ -150,7 +150,7 @@ async def _book_settlement(tx: Tx, line: BankLine, kind: LineKind, payment: str)
         encode_uuid(line.id),
         moved.currency,
         min(moved.booked_on, tx.now.date()),
-        tx.vault.keyed_hash(_CONTEXT, line.id.bytes).hex(),
+        tx.vault.keyed_hash(_CONTEXT, line.id.bytes),
         (ReportLine(kind, payment, moved.money, Money(0, moved.currency)),),
     )
     settlement = await settlements.find_or_create_settlement(tx, report)

@@ -66,7 +66,7 @@ def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
             "This is not a bank statement but a report of the day (MT942), whose entries may still change. Ask the "
             "bank for statements, MT940."
         )
-    digest, wrong, found = sha256(content).hexdigest(), list[str](), list[BankStatement]()
+    digest, wrong, found = sha256(content).digest(), list[str](), list[BankStatement]()
     for one in messages:
         problems: list[str] = []
         if statement := _statement(one, digest, problems):
@@ -128,7 +128,7 @@ def _continue_field(message: _Message, tag: str, line: str) -> None:
         message.entries[-1].details[-1] += f"\n{line}"
 
 
-def _statement(one: _Message, digest: str, problems: list[str]) -> BankStatement | None:
+def _statement(one: _Message, digest: bytes, problems: list[str]) -> BankStatement | None:
     opening, closing = (_BALANCE.match(one.fields.get(tag, "")) for tag in ("60F", "62F"))
     stated = next((some[3] for some in (opening, closing) if some is not None and some[3]), "")
     account = _account(one.fields.get("25", ""), stated)
@@ -148,7 +148,7 @@ def _statement(one: _Message, digest: str, problems: list[str]) -> BankStatement
         return None
     return BankStatement(
         account=account,
-        reference=movements.shorten_with_hash(name or (f"{ended}" if ended else digest[:16]), MAX_STATEMENT),
+        reference=movements.shorten_with_hash(name or (f"{ended}" if ended else digest.hex()[:16]), MAX_STATEMENT),
         currency=stated,
         opening_minor=first,
         closing_minor=last,

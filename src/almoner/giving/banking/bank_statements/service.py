@@ -170,7 +170,7 @@ async def get_details(tx: Tx, line_id: UUID) -> LineDetails:
 
 async def store_upload(tx: Tx, file_name: str, content: bytes, mapping: str | None, *, by: str) -> StatementUpload:
     """Keep an uploaded file until somebody books or discards it."""
-    upload_id, digest = tx.new_id(), sha256_digest(content).hex()
+    upload_id, digest = tx.new_id(), sha256_digest(content)
     upload = StatementUpload(upload_id, file_name or "statement", digest, len(content), mapping, by, tx.now)
     sealed = tx.vault.encrypt(zlib.compress(content), context=_UPLOAD, binding=upload_id.bytes)
     await store_uploads.insert(tx, upload, sealed)
@@ -273,7 +273,7 @@ async def book_sandbox_transfer(tx: Tx, money: Money, words: str, *, by: str) ->
     """Book an incoming transfer as a statement with this one line would."""
     name = f"simulated-{encode_uuid(tx.new_id())}"
     moved = BankMovement(tx.now.date(), money.minor, money.currency, name, None, None, words, None)
-    digest = tx.vault.keyed_hash("bank_statement", name.encode()).hex()
+    digest = tx.vault.keyed_hash("bank_statement", name.encode())
     await store_statement(tx, BankStatement(_SANDBOX, name, money.currency, None, None, digest, (moved,)), by=by)
     for line_id in await store.lines_of_statement(tx, _SANDBOX, name):
         try:

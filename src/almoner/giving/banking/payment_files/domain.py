@@ -98,7 +98,7 @@ class PaymentFile:
     payments: int
     single_release_limit: Money
     execution_date: date
-    sha256: str
+    sha256: bytes
     encrypted_content: bytes
     status: PaymentFileStatus
     created_by: str
@@ -177,7 +177,7 @@ class StatusReport:
     message_id: str
     original_message_id: str
     original_message_form: str
-    sha256: str
+    sha256: bytes
     whole: GroupStatus
     batches: tuple[tuple[str, GroupStatus], ...]
     transactions: tuple[TransactionStatus, ...]

@@ -183,9 +183,9 @@ def parse_pain002(content: bytes) -> StatusReport:
     original = iso20022.element_text_at_path(named[0]) if len(named) == 1 else None
     if about is None or original is None:
         raise PaymentFileError("This status report does not name the one file that it is of, in OrgnlMsgId.")
-    digest = sha256(content).hexdigest()
+    digest = sha256(content).digest()
     return StatusReport(
-        message_id=(iso20022.element_text_at_path(report, "GrpHdr", "MsgId") or digest)[:35],
+        message_id=(iso20022.element_text_at_path(report, "GrpHdr", "MsgId") or digest.hex())[:35],
         original_message_id=original,
         original_message_form=iso20022.element_text_at_path(about, "OrgnlMsgNmId") or "",
         sha256=digest,

@@ -151,7 +151,7 @@ def _new_file(tx: Tx, file_id: UUID, order: CreditTransferInitiation, content: b
         payments=len(order.payments),
         single_release_limit=order.own.single_release_limit,
         execution_date=order.execution_date,
-        sha256=sha256(content).hexdigest(),
+        sha256=sha256(content).digest(),
         encrypted_content=tx.vault.encrypt(zlib.compress(content), context=_CONTEXT, binding=file_id.bytes),
         status="created",
         created_by=by,
@@ -229,7 +229,7 @@ def released_content(tx: Tx, file: PaymentFile) -> bytes:
     if file.status != "released":
         raise PaymentFileError(f"The file is {file.status}. Only a released file can be written to disk.")
     opened = zlib.decompress(tx.vault.decrypt(file.encrypted_content, context=_CONTEXT, binding=file.id.bytes))
-    if sha256(opened).hexdigest() != file.sha256:
+    if sha256(opened).digest() != file.sha256:
         raise PaymentFileError("The file was changed after it was created. Do not send it. Run `almoner selfcheck`.")
     return opened
 

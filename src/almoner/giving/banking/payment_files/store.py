@@ -241,7 +241,7 @@ async def released_transfers(tx: Tx, messages: Sequence[str]) -> list[tuple[str,
     return [(*row[:4], Money(row[5], row[6]), row[4]) for row in rows]
 
 
-async def has_status_report(tx: Tx, sha256: str) -> bool:
+async def has_status_report(tx: Tx, sha256: bytes) -> bool:
     """Whether this status report was recorded before."""
     return bool(await tx.fetchval("select exists (select from payment_status_report where sha256 = $1)", sha256))
 

@@ -38,7 +38,7 @@ async def lock_payment(tx: Tx, payment: Payment) -> Payment:
 def transfer_details(payment: Payment, donation: Donation, pay_to: BankDetails) -> AwaitedTransfer:
     """The transfer details that a donor is shown."""
     assert payment.provider_payment is not None, "a transfer has its reference from the start"
-    return AwaitedTransfer(pay_to, payment.money, payment.provider_payment, donation.confirmed_at)
+    return AwaitedTransfer(pay_to, payment.money, payment.provider_payment, donation.transfer_confirmed_at)
 
 
 async def confirm_transfer_sent(tx: Tx, session_id: UUID) -> Donation | None:
@@ -50,7 +50,7 @@ async def confirm_transfer_sent(tx: Tx, session_id: UUID) -> Donation | None:
     donation = await donations.find_uncancelled_by_session(tx, session_id)
     if donation is None or await find_awaited_payment(tx, donation) is None:
         return None
-    if donation.confirmed_at is not None:
+    if donation.transfer_confirmed_at is not None:
         return donation
     if tx.now >= session.grace_ends_at():
         raise SessionExpired

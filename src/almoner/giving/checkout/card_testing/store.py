@@ -28,28 +28,30 @@ from almoner.platform.database.transactions import Partner, Tx
 VELOCITY_STATE: Final = """
 select
     (select array_agg(started_at order by started_at) from (
-        select started_at from card_attempt where address = $1 and started_at > $6 order by started_at desc limit $8
+        select started_at from card_attempt where address_hash = $1 and started_at > $6
+        order by started_at desc limit $8
     ) newest) as begun,
     (select array_agg(started_at order by started_at) from (
-        select started_at from card_attempt where device = $2 and started_at > $7 order by started_at desc limit $9
+        select started_at from card_attempt where device_hash = $2 and started_at > $7
+        order by started_at desc limit $9
     ) newest) as device_begun,
     (select array_agg(declined_at order by declined_at) from card_decline
-     where address = $1 and declined_at > $6) as declines,
+     where address_hash = $1 and declined_at > $6) as declines,
     (select array_agg(declined_at order by declined_at) from card_decline
-     where device = $2 and declined_at > $6) as device_declines,
+     where device_hash = $2 and declined_at > $6) as device_declines,
     (select sum(greatest(max_attempts - declined, 0)) from card_attempt
-     where address = $1 and started_at > $7 and ended_at is null) as left_open,
+     where address_hash = $1 and started_at > $7 and ended_at is null) as left_open,
     (select sum(greatest(max_attempts - declined, 0)) from card_attempt
-     where device = $2 and started_at > $7 and ended_at is null) as device_left_open,
+     where device_hash = $2 and started_at > $7 and ended_at is null) as device_left_open,
     (select min(started_at) from card_attempt
-     where address = $1 and started_at > $7 and ended_at is null and max_attempts > declined) as open_since,
+     where address_hash = $1 and started_at > $7 and ended_at is null and max_attempts > declined) as open_since,
     (select min(started_at) from card_attempt
-     where device = $2 and started_at > $7 and ended_at is null and max_attempts > declined) as device_open_since,
-    (select blocked_until from card_source_block where source = $1) as blocked_until,
-    (select blocked_until from card_source_block where source = $2) as device_blocked_until,
+     where device_hash = $2 and started_at > $7 and ended_at is null and max_attempts > declined) as device_open_since,
+    (select blocked_until from card_source_block where source_hash = $1) as blocked_until,
+    (select blocked_until from card_source_block where source_hash = $2) as device_blocked_until,
     exists (select from card_testing_alert where partner_id = $3 and code_required_until > $5) as forced,
     (select id from donation_email_code
-     where session_id = $4 and email = $10 and verified_at is not null and used_at is null and expires_at > $5
+     where session_id = $4 and email_hash = $10 and verified_at is not null and used_at is null and expires_at > $5
      order by sent_at desc limit 1) as passed
 """
 """What one decision needs, in one statement: $1 address, $2 device, $3 partner, $4 session, $5 now, $6 an hour ago,
@@ -103,7 +105,7 @@ async def insert_attempt(tx: Tx, partner: Partner, payment_id: UUID, visitor: Br
     """Remember whose browser begins a payment."""
     await tx.execute(
         """
-        insert into card_attempt (payment_id, partner_id, address, device, max_attempts, started_at)
+        insert into card_attempt (payment_id, partner_id, address_hash, device_hash, max_attempts, started_at)
         values ($2, $1, $3, $4, $5, $6)
         """,
         partner.id,
@@ -125,13 +127,13 @@ async def record_payment_outcome(tx: Tx, received: PaymentOutcome) -> DeclineSou
             update card_attempt kept set declined = greatest(kept.declined, $2), paid = kept.paid or $3,
                 ended_at = case when $4 then coalesce(kept.ended_at, $5) else kept.ended_at end
             from before where kept.payment_id = before.payment_id
-            returning kept.payment_id, kept.partner_id, kept.address, kept.device, before.declined
+            returning kept.payment_id, kept.partner_id, kept.address_hash, kept.device_hash, before.declined
         ), declines as (
-            insert into card_decline (payment_id, number, partner_id, address, device, declined_at)
-            select payment_id, number, partner_id, address, device, $5
+            insert into card_decline (payment_id, number, partner_id, address_hash, device_hash, declined_at)
+            select payment_id, number, partner_id, address_hash, device_hash, $5
             from attempt, generate_series(attempt.declined + 1, $2) as number
         )
-        select partner_id, address, device from attempt where declined < $2
+        select partner_id, address_hash, device_hash from attempt where declined < $2
         """,
         received.payment_id,
         received.declined,
@@ -139,15 +141,19 @@ async def record_payment_outcome(tx: Tx, received: PaymentOutcome) -> DeclineSou
         received.ended,
         tx.real_now,
     )
-    return None if row is None else DeclineSource(row["partner_id"], BrowserFingerprint(row["address"], row["device"]))
+    return (
+        None
+        if row is None
+        else DeclineSource(row["partner_id"], BrowserFingerprint(row["address_hash"], row["device_hash"]))
+    )
 
 
 async def recent_declines(tx: Tx, partner: Partner, visitor: BrowserFingerprint) -> RecentDeclines:
     """What happened lately from the same sources and to the same partner."""
     row = await tx.fetchrow(
         """
-        select (select count(*) from card_decline where address = $2 and declined_at > $4) as by_address,
-               (select count(*) from card_decline where device = $3 and declined_at > $4) as by_device,
+        select (select count(*) from card_decline where address_hash = $2 and declined_at > $4) as by_address,
+               (select count(*) from card_decline where device_hash = $3 and declined_at > $4) as by_device,
                (select count(*) from card_decline where partner_id = $1 and declined_at > $5) as declines,
                (select count(*) from card_attempt where partner_id = $1 and paid and ended_at > $5) as payments
         """,
@@ -165,9 +171,9 @@ async def block_sources(tx: Tx, sources: Sequence[bytes]) -> None:
     """Let nothing begin from these sources for a while (H6)."""
     await tx.execute(
         """
-        insert into card_source_block as paused (source, blocked_until)
+        insert into card_source_block as paused (source_hash, blocked_until)
         select source, $2 from unnest($1::bytea[]) as source order by source
-        on conflict (source) do update set blocked_until = greatest(paused.blocked_until, excluded.blocked_until)
+        on conflict (source_hash) do update set blocked_until = greatest(paused.blocked_until, excluded.blocked_until)
         """,
         sources,
         tx.real_now + BLOCK_DURATION,
@@ -208,9 +214,9 @@ async def code_send_times(tx: Tx, address: bytes, email: bytes) -> tuple[list[da
     """When codes were sent in the last hour for an address, and to an email address; oldest first."""
     row = await tx.fetchrow(
         """
-        select (select array_agg(sent_at order by sent_at) from donation_email_code where address = $1
+        select (select array_agg(sent_at order by sent_at) from donation_email_code where address_hash = $1
                and sent_at > $3) as ours,
-               (select array_agg(sent_at order by sent_at) from donation_email_code where email = $2
+               (select array_agg(sent_at order by sent_at) from donation_email_code where email_hash = $2
                and sent_at > $3) as theirs
         """,
         address,
@@ -225,7 +231,9 @@ async def insert_code(tx: Tx, code: EmailCode, address: bytes) -> None:
     """Store a code to send; only the newest code of a session is valid."""
     await tx.execute(
         """
-        insert into donation_email_code (id, session_id, address, email, recipient, sent_at, expires_at)
+        insert into donation_email_code (
+            id, session_id, address_hash, email_hash, encrypted_recipient, sent_at, expires_at
+        )
         values ($1, $2, $3, $4, $5, $6, $7)
         """,
         code.id,
@@ -238,7 +246,9 @@ async def insert_code(tx: Tx, code: EmailCode, address: bytes) -> None:
     )
 
 
-_CODE: Final = "id, session_id, email, recipient, expires_at, failed_attempts, used_at is not null as spent"
+_CODE: Final = (
+    "id, session_id, email_hash, encrypted_recipient, expires_at, failed_attempts, used_at is not null as spent"
+)
 
 
 def _code(row: Record | None) -> EmailCode | None:
@@ -261,7 +271,7 @@ async def is_email_verified(tx: Tx, session_id: UUID, email: bytes) -> bool:
         await tx.fetchval(
             """
             select exists (
-                select from donation_email_code where session_id = $1 and email = $2 and verified_at is not null
+                select from donation_email_code where session_id = $1 and email_hash = $2 and verified_at is not null
             )
             """,
             session_id,
@@ -353,8 +363,8 @@ _FORGET: Final = (
     """,
     """
     with gone as (
-        delete from card_source_block where source in (
-            select source from card_source_block where blocked_until <= $1 order by blocked_until limit $2
+        delete from card_source_block where source_hash in (
+            select source_hash from card_source_block where blocked_until <= $1 order by blocked_until limit $2
         ) returning 1
     ) select count(*) from gone
     """,

@@ -16,10 +16,10 @@ checks: Final = (
         _ADVICE,
         """
         select r.id from donation_request r left join (
-            select request_id, count(*) as n, sum(amount_minor) as minor,
+            select donation_request_id, count(*) as n, sum(amount_minor) as minor,
                    coalesce(sum(amount_minor) filter (where status <> 'REQUESTED_PAYMENT'), 0) as received
-            from donation where request_id is not null group by 1
-        ) d on d.request_id = r.id
+            from donation where donation_request_id is not null group by 1
+        ) d on d.donation_request_id = r.id
         where (r.donations, r.amount_minor, r.allocated_minor) is distinct from
               (coalesce(d.n, 0), coalesce(d.minor, 0), coalesce(d.received, 0))
         """,
@@ -31,8 +31,8 @@ checks: Final = (
         _ADVICE,
         """
         select r.id from donation_request r left join (
-            select request_id, sum(applied_minor) as minor from request_payment group by 1
-        ) p on p.request_id = r.id
+            select donation_request_id, sum(applied_minor) as minor from request_payment group by 1
+        ) p on p.donation_request_id = r.id
         where r.paid_minor <> coalesce(p.minor, 0)
         """,
         "donationrequest",
@@ -97,8 +97,9 @@ checks: Final = (
         """
         select id from donation_request
         where collecting and created_at < (select at from moment) - interval '15 min'
-           or allocating and (select max(received_at) from request_payment where request_id = donation_request.id)
-                           < (select at from moment) - interval '15 min'
+           or allocating and (
+               select max(received_at) from request_payment where donation_request_id = donation_request.id
+           ) < (select at from moment) - interval '15 min'
         """,
         "donationrequest",
     ),

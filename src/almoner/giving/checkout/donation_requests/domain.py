@@ -90,7 +90,7 @@ class RequestPayment:
     """
 
     id: UUID
-    request_id: UUID
+    donation_request_id: UUID
     money: Money
     applied_minor: int
     bank_reference: str

@@ -94,7 +94,7 @@ async def receive_payment(
         made = await service.receive_payment(tx, scope, request_id, money, bank_reference, recorded_by=recorded_by)
         if record is not None:
             await record(tx, made)
-    await allocate_remaining_money(db, made.request_id)
+    await allocate_remaining_money(db, made.donation_request_id)
     return made
 
 
@@ -114,7 +114,7 @@ async def apply_overpayment(
     async with db.write() as tx:
         _, part = await service.apply_overpayment(tx, payment_id, request_id, note=note, decided_by=decided_by)
         await record(tx, part)
-    await allocate_remaining_money(db, part.request_id)
+    await allocate_remaining_money(db, part.donation_request_id)
     return part
 
 

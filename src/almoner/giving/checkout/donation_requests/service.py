@@ -219,7 +219,7 @@ async def apply_overpayment(
         raise NotFound
     if held.status != "held":
         raise DonationRequestError(f"the transfer has no overpayment to decide on: it is {held.status}")
-    if (await get(tx, ALL_PARTNERS, held.request_id)).partner_id != whose:
+    if (await get(tx, ALL_PARTNERS, held.donation_request_id)).partner_id != whose:
         raise DonationRequestError("the request belongs to another partner")
     if target.collecting:
         raise DonationRequestError("donations are still being added to the request: try again in a moment")

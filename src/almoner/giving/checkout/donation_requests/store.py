@@ -27,7 +27,7 @@ _COLUMNS: Final = (
     "collecting, allocating, created_at, due_at"
 )
 _PAYMENT: Final = (
-    "id, request_id, amount_minor, currency, applied_minor, bank_reference, status, received_at, "
+    "id, donation_request_id, amount_minor, currency, applied_minor, bank_reference, status, received_at, "
     "recorded_by, applied_from"
 )
 
@@ -214,13 +214,13 @@ async def insert_payment(tx: Tx, new: RequestPayment) -> bool:
     """Store what a transfer brought; False when this one was noted before."""
     made = await tx.execute(
         """
-        insert into request_payment (id, request_id, currency, amount_minor, applied_minor, overpaid_minor,
+        insert into request_payment (id, donation_request_id, currency, amount_minor, applied_minor, overpaid_minor,
                                      bank_reference, status, received_at, recorded_by, status_changed_at, applied_from)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $9, $11)
         on conflict (bank_reference) where applied_from is null do nothing
         """,
         new.id,
-        new.request_id,
+        new.donation_request_id,
         new.money.currency,
         new.money.minor,
         new.applied_minor,

@@ -44,9 +44,9 @@ checks: Final = (
         """
         select id from donation
         where status = 'REQUESTED_PAYMENT' and type = 'hosted' and (
-            (confirmed_at is null and subscription_due_on is null
+            (transfer_confirmed_at is null and subscription_due_on is null
              and created_at < (select at from moment) - interval '24 h 15 min')
-            or confirmed_at < (select at from moment) - interval '30 days 15 min'
+            or transfer_confirmed_at < (select at from moment) - interval '30 days 15 min'
         )
         """,
         "donation",
@@ -57,10 +57,10 @@ checks: Final = (
         "List totals are wrong, but no money is affected. Count the partner's donations into donation_tally again",
         """
         with told as (
-            select partner_id, organisation_id, status, day, sum(n) as n from (
-                select partner_id, organisation_id, status, day, n from donation_tally
+            select partner_id, organisation_id, status, day, sum(donations) as n from (
+                select partner_id, organisation_id, status, day, donations from donation_tally
                 where organisation_id <> '00000000-0000-0000-0000-000000000000'
-                union all select partner_id, organisation_id, status, day, n from donation_tally_change
+                union all select partner_id, organisation_id, status, day, donations from donation_tally_change
             ) tallies group by 1, 2, 3, 4
         ), counted as (
             select partner_id, organisation_id, status, (created_at at time zone 'UTC')::date as day, count(*) as n
@@ -70,8 +70,8 @@ checks: Final = (
         where coalesce(told.n, 0) <> coalesce(counted.n, 0)
         union
         select partner_id from donation_tally group by partner_id, status, day
-        having sum(n) filter (where organisation_id = '00000000-0000-0000-0000-000000000000')
-            is distinct from sum(n) filter (where organisation_id <> '00000000-0000-0000-0000-000000000000')
+        having sum(donations) filter (where organisation_id = '00000000-0000-0000-0000-000000000000')
+            is distinct from sum(donations) filter (where organisation_id <> '00000000-0000-0000-0000-000000000000')
         """,
         "partner",
     ),

@@ -160,10 +160,11 @@ class RefundedAmount:
 class Donation:
     """One donation. ``consented``: the nonprofit may contact the donor. ``disbursement_id``: the payout it is in.
 
-    ``gift_aid_id``: the declaration that covers it. ``request_id``: the donation request that asks the partner for it.
+    ``gift_aid_id``: the declaration that covers it. ``donation_request_id``: what asks the partner for it.
     ``withdrawn_minor``: of refunds begun and sent, and of a dispute. ``disputed_at``: since when it is disputed.
     ``last_disputed_at``, ``dispute_status``: of the last dispute, also after its end.
-    ``donor_shown``: the partner's answers name the donor. ``confirmed_at``: since when a transfer is under way.
+    ``donor_shown``: the partner's answers name the donor. ``transfer_confirmed_at``: since
+    when a transfer is under way.
     ``subscription_id``: the plan whose gift it is; ``subscription_due_on``: for which date, None for the first one.
     """
 
@@ -193,11 +194,11 @@ class Donation:
     disbursed_at: datetime | None = None
     reassigned_at: datetime | None = None
     reassigned_from: UUID | None = None
-    request_id: UUID | None = None
+    donation_request_id: UUID | None = None
     withdrawn_minor: int = 0
     refunded: RefundedAmount | None = None
     disputed_at: datetime | None = None
-    confirmed_at: datetime | None = None
+    transfer_confirmed_at: datetime | None = None
     last_disputed_at: datetime | None = None
     dispute_status: DonationDisputeStatus | None = None
     receipt_delivery: ReceiptDelivery = "none"
@@ -274,7 +275,7 @@ class DonationFilters:
     user_id: UUID | None = None
     organisation_id: UUID | None = None
     status: str | None = None
-    request_id: UUID | None = None
+    donation_request_id: UUID | None = None
     start: datetime | None = None
     end: datetime | None = None
     session_id: UUID | None = None
@@ -323,7 +324,7 @@ def session_donation_of(donation: Donation | None, payment: Payment | None) -> S
             return SessionDonation(CheckoutState.HELD, donation, None)
         case "failed":
             return SessionDonation(CheckoutState.DECLINED, donation, None)
-        case "open" if donation.status == "REQUESTED_PAYMENT" and donation.confirmed_at is not None:
+        case "open" if donation.status == "REQUESTED_PAYMENT" and donation.transfer_confirmed_at is not None:
             return SessionDonation(CheckoutState.AWAITED, donation, payment.url)
         case "starting" | "open" if donation.status == "REQUESTED_PAYMENT":
             return SessionDonation(CheckoutState.UNDER_WAY, donation, payment.url)
@@ -344,7 +345,7 @@ def unallocated_reason_of(
     if donation.status != "REQUESTED_PAYMENT":
         return UnallocatedReason.DONATION_CANCELLED
     initial = donation.subscription_due_on is None
-    if initial and now >= session.grace_ends_at() and donation.confirmed_at is None:
+    if initial and now >= session.grace_ends_at() and donation.transfer_confirmed_at is None:
         return UnallocatedReason.SESSION_OVER
     return payment_mismatch_reason(donation.money, reference, provider_payment)
 

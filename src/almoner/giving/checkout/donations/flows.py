@@ -224,7 +224,7 @@ class _StartPayment(_PaymentFlow):
         payment = await payments.newest_attempt(tx, donation.id) if donation else None
         if donation is None or payment is None or payment.status in ("failed", "cancelled"):
             return await self._attempt(tx, session)
-        if not payment.is_payable or donation.confirmed_at is not None:
+        if not payment.is_payable or donation.transfer_confirmed_at is not None:
             return FlowDone(domain.session_donation_of(donation, payment))
         if tx.now >= session.grace_ends_at():
             raise SessionExpired

@@ -242,7 +242,7 @@ def donation_response(tx: Tx, donation: Donation) -> DonationResponse:
         consented_to_be_contacted_by_org="yes" if donation.consented else "no",
         anonymous="yes" if donation.anonymous else "no",
         gift_aid_id=ids.text_or_none("giftaid", donation.gift_aid_id),
-        donation_request_id=ids.text_or_none("donationrequest", donation.request_id),
+        donation_request_id=ids.text_or_none("donationrequest", donation.donation_request_id),
         subscription=_series_response(ids, donation),
         giving_link_id=ids.text_or_none("givinglink", donation.giving_link_id),
         designation=donation.designation,

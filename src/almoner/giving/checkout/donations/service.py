@@ -206,7 +206,7 @@ async def _apply_payment(
     received = await store.mark_received(tx, donation.id, payment.id)
     assert received is not None, "judged under the donation's lock"
     # A transfer that was confirmed has completed it before (settled 5), the first gift of a plan has, too.
-    if donation.confirmed_at is None and donation.subscription_due_on is None:
+    if donation.transfer_confirmed_at is None and donation.subscription_due_on is None:
         await sessions.complete(tx, session, donation.id)
     await emit_event(tx, domain.PAYMENT_RECEIVED, received)
     await emit_event(tx, domain.PAYMENT_SUCCESSFUL, received)

@@ -25,9 +25,9 @@ BASE_COLUMNS: Final = (
     "id, partner_id, organisation_id, user_id, type, session_id, payment_id, status, amount_minor, currency, "
     "first_name, last_name, email, consented, anonymous, metadata, created_at, cancelled_at, cover_minor, message, "
     "gift_aid_id, settled_at, settled_minor, settled_currency, disbursement_id, disbursed_at, reassigned_at, "
-    "reassigned_from, request_id, withdrawn_minor, refunded_at, refunded_minor, disputed_at, confirmed_at, "
-    "last_disputed_at, dispute_status, receipt_delivery, subscription_id, subscription_due_on, designation, "
-    "giving_link_id, dedication"
+    "reassigned_from, donation_request_id, withdrawn_minor, refunded_at, refunded_minor, disputed_at, "
+    "transfer_confirmed_at, last_disputed_at, dispute_status, receipt_delivery, subscription_id, "
+    "subscription_due_on, designation, giving_link_id, dedication"
 )
 DONOR_SHOWN_COLUMN: Final = "(select shares_donor_details from partner where partner.id = partner_id) as donor_shown"
 COLUMNS: Final = f"{BASE_COLUMNS}, {DONOR_SHOWN_COLUMN}"
@@ -38,11 +38,21 @@ def donation_from_row(row: Record) -> Donation:
     minor, currency = row[8:10]
     settled_at, settled_minor, settled_currency = row[21:24]
     settlement = SettledAmount(settled_at, Money(settled_minor, settled_currency)) if settled_at else None
-    withdrawn, refunded_at, refunded_minor, disputed_at, confirmed_at, last_disputed_at, dispute_status = row[29:36]
+    withdrawn, refunded_at, refunded_minor, disputed_at, transfer_confirmed_at, last_disputed_at, dispute_status = row[
+        29:36
+    ]
     delivery, subscription_id, due_on, designation, giving_link_id, dedication, shown = row[36:43]
     refunded = RefundedAmount(refunded_at, Money(refunded_minor, currency)) if refunded_at else None
     values: list[Any] = [*row[:8], Money(minor, currency), *row[10:21], shown, settlement, *row[24:29]]
-    values += [withdrawn, refunded, disputed_at, confirmed_at, last_disputed_at, dispute_status, delivery or "none"]
+    values += [
+        withdrawn,
+        refunded,
+        disputed_at,
+        transfer_confirmed_at,
+        last_disputed_at,
+        dispute_status,
+        delivery or "none",
+    ]
     values += [subscription_id, due_on, designation, giving_link_id, dedication]
     return Donation(*values)
 
@@ -308,11 +318,10 @@ async def cancel_abandoned_donations(tx: Tx, before: datetime, limit: int, *, aw
 
     ``awaited``: those whose bank transfer was confirmed by then; else those that were created by then and were not.
     """
-    due = "confirmed_at" if awaited else "created_at"
-    unpaid = (
-        "type = 'hosted' and confirmed_at is null and subscription_due_on is null"  # a date ends with its plan's rules
-    )
-    which = "confirmed_at is not null" if awaited else unpaid
+    due = "transfer_confirmed_at" if awaited else "created_at"
+    # A date of a plan ends with the rules of the plan.
+    unpaid = "type = 'hosted' and transfer_confirmed_at is null and subscription_due_on is null"
+    which = "transfer_confirmed_at is not null" if awaited else unpaid
     rows = await tx.fetch(
         f"""
         with due as materialized (
@@ -335,9 +344,10 @@ async def oldest_unpaid_at(tx: Tx) -> tuple[datetime | None, datetime | None]:
     row = await tx.fetchrow(
         """
         select (select min(created_at) from donation
-                where status = 'REQUESTED_PAYMENT' and type = 'hosted' and confirmed_at is null
+                where status = 'REQUESTED_PAYMENT' and type = 'hosted' and transfer_confirmed_at is null
                       and subscription_due_on is null),
-               (select min(confirmed_at) from donation where status = 'REQUESTED_PAYMENT' and confirmed_at is not null)
+               (select min(transfer_confirmed_at) from donation
+                where status = 'REQUESTED_PAYMENT' and transfer_confirmed_at is not null)
         """
     )
     return (row[0], row[1]) if row else (None, None)
@@ -348,8 +358,9 @@ async def confirm_transfer(tx: Tx, donation_id: UUID) -> Donation | None:
     """Record that the donor of a held donation says that the transfer was sent; None when it is not waited for."""
     row = await tx.fetchrow(
         f"""
-        update donation set confirmed_at = $2
-        where id = $1 and status = 'REQUESTED_PAYMENT' and type = 'hosted' and confirmed_at is null returning {COLUMNS}
+        update donation set transfer_confirmed_at = $2
+        where id = $1 and status = 'REQUESTED_PAYMENT' and type = 'hosted' and transfer_confirmed_at is null
+        returning {COLUMNS}
         """,
         donation_id,
         tx.now,

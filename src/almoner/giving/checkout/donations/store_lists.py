@@ -21,13 +21,13 @@ from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.paging import Page, Position
 
-_NAMES: Final = ("user_id", "organisation_id", "status", "request_id", "giving_link_id", "start", "end")
+_NAMES: Final = ("user_id", "organisation_id", "status", "donation_request_id", "giving_link_id", "start", "end")
 _MOMENTS: Final = {"start": "(created_at >= {}) is true", "end": "(created_at < {}) is true"}
 """As a range of moments five in a thousand would be thought to be left; nearly all are, of a range of identifiers."""
 _WALKS: Final = (
     ("giving_link_id", ("giving_link_id", "partner_id")),
     ("user_id", ("user_id", "partner_id")),
-    ("request_id", ("request_id", "status")),
+    ("donation_request_id", ("donation_request_id", "status")),
     ("organisation_id", ("organisation_id", "partner_id", "status")),
     ("status", ("status", "partner_id")),
 )
@@ -36,7 +36,7 @@ _WALKS: Final = (
 No other index begins with the same column: it would look half sorted, and be preferred for its place in the table.
 """
 _STATUSES: Final = ("ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED")
-_PARTIAL: Final = frozenset({"giving_link_id", "request_id", "user_id"})
+_PARTIAL: Final = frozenset({"giving_link_id", "donation_request_id", "user_id"})
 _TALLIED: Final = frozenset({"organisation_id", "status", "start", "end"})
 _ALL: Final = UUID(int=0)
 _LEAST: Final = f"'{UUID(int=0)}'::uuid"
@@ -243,7 +243,7 @@ def _tally_query(put: _Arguments, mine: str, filters: DonationFilters) -> str:
         tally = [] if "organisation_id" in stored else [f"organisation_id = {put(_ALL)}"]
         for table, conditions in (("donation_tally", tally), ("donation_tally_change", [])):
             where = " and ".join([f"partner_id = {mine}", *conditions, *same, *days])
-            sums.append(f"select sum(n) from {table} where {where}")
+            sums.append(f"select sum(donations) from {table} where {where}")
     for sign, since, until in parts:
         counts = _counts(put, mine, {**stored, "start": since, "end": until})
         sums += [f"select {sign} {count}" for count in counts]
@@ -280,15 +280,16 @@ REFRESH_TOTALS: Final = f"""
 with taken as (
     delete from donation_tally_change where id in (
         select id from donation_tally_change order by id limit $1
-    ) returning partner_id, organisation_id, status, day, n
+    ) returning partner_id, organisation_id, status, day, donations
 ), added as (
-    insert into donation_tally (partner_id, organisation_id, status, day, n)
-    select partner_id, organisation_id, status, day, n from (
-        select partner_id, organisation_id, status, day, sum(n) as n from taken group by 1, 2, 3, 4
+    insert into donation_tally (partner_id, organisation_id, status, day, donations)
+    select partner_id, organisation_id, status, day, donations from (
+        select partner_id, organisation_id, status, day, sum(donations) as donations from taken group by 1, 2, 3, 4
         union all
-        select partner_id, '{_ALL}'::uuid, status, day, sum(n) from taken group by 1, 2, 3, 4
+        select partner_id, '{_ALL}'::uuid, status, day, sum(donations) from taken group by 1, 2, 3, 4
     ) moved order by 1, 2, 3, 4
-    on conflict (partner_id, organisation_id, status, day) do update set n = donation_tally.n + excluded.n
+    on conflict (partner_id, organisation_id, status, day)
+    do update set donations = donation_tally.donations + excluded.donations
 )
 select count(*) from taken
 """
@@ -309,15 +310,15 @@ async def count_paid_by_day(tx: Tx, partner: Partner, first: date) -> dict[date,
     """How many donations that were paid were created on each day (UTC) from ``first`` on."""
     rows = await tx.fetch(
         f"""
-        select day, sum(n)::bigint as n from (
-            select day, n from donation_tally
+        select day, sum(donations)::bigint as donations from (
+            select day, donations from donation_tally
             where partner_id = $1 and organisation_id = '{_ALL}' and status = any($2) and day >= $3
             union all
-            select day, n from donation_tally_change where partner_id = $1 and status = any($2) and day >= $3
+            select day, donations from donation_tally_change where partner_id = $1 and status = any($2) and day >= $3
         ) counted group by day
         """,
         partner.id,
         ["RECEIVED_PAYMENT", "DISBURSED"],
         first,
     )
-    return {row["day"]: row["n"] for row in rows}
+    return {row["day"]: row["donations"] for row in rows}

@@ -59,7 +59,7 @@ with oldest as (
 ), chosen as (
     select id from (select id, sum(amount_minor) over (order by id) as up_to from oldest) running where up_to <= $7
 ), asked as (
-    update donation d set status = 'REQUESTED_PAYMENT', request_id = $4, status_changed_at = $6
+    update donation d set status = 'REQUESTED_PAYMENT', donation_request_id = $4, status_changed_at = $6
     from chosen where d.id = chosen.id and d.status = 'ACTIVE' returning {_RETURNED}
 )
 select asked.*, seen.donations from (select count(*)::int as donations from oldest) seen left join asked on true
@@ -79,7 +79,7 @@ async def add_to_request(
 
 
 _LOCK_UNPAID: Final = """
-select id, amount_minor from donation where request_id = $1 and status = 'REQUESTED_PAYMENT'
+select id, amount_minor from donation where donation_request_id = $1 and status = 'REQUESTED_PAYMENT'
 order by id limit $2 for no key update
 """
 

@@ -200,7 +200,7 @@ class HostedPageViews:
         self, giving: SessionView, donation: Donation, kind: str, later: str | None, again: str, pay_url: str | None
     ) -> Response:
         language = self.language(giving)
-        until = donation.confirmed_at + TRANSFER_LIFETIME if donation.confirmed_at else None
+        until = donation.transfer_confirmed_at + TRANSFER_LIFETIME if donation.transfer_confirmed_at else None
         return self._pages.render_page(
             "waiting.html",
             language,

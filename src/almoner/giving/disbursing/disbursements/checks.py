@@ -164,7 +164,7 @@ checks: Final = (
         """
         select organisation_id from (
             select distinct on (organisation_id, partner_id) * from disbursement_hold
-            order by organisation_id, partner_id, n desc
+            order by organisation_id, partner_id, id desc
         ) newest where held and decided_by = 'rule' and decided_at < (select at from moment) - interval '5 days'
         """,
         "organisation",

@@ -377,7 +377,7 @@ async def is_held(tx: Tx, partner: Partner, organisation_id: UUID) -> bool:
 
 _NEWEST_HOLDS: Final = """
 select distinct on (organisation_id, partner_id) * from disbursement_hold
-order by organisation_id, partner_id, n desc
+order by organisation_id, partner_id, id desc
 """
 
 
@@ -386,8 +386,8 @@ async def active_holds_page(tx: Tx, limit: int, after: int) -> list[tuple[int, D
     """A page of active holds with their numbers, oldest first."""
     rows = await tx.fetch(
         f"""
-        select n, partner_id, organisation_id, held, note, decided_by, decided_at from ({_NEWEST_HOLDS}) newest
-        where held and n > $2 order by n limit $1
+        select id, partner_id, organisation_id, held, note, decided_by, decided_at from ({_NEWEST_HOLDS}) newest
+        where held and id > $2 order by id limit $1
         """,
         limit,
         after,
@@ -409,8 +409,8 @@ async def active_holds(tx: Tx, organisation_id: UUID | None = None) -> list[Disb
         f"""
         select partner_id, organisation_id, held, note, decided_by, decided_at from (
             select distinct on (organisation_id, partner_id) * from disbursement_hold
-            where {of} order by organisation_id, partner_id, n desc
-        ) newest where held order by n
+            where {of} order by organisation_id, partner_id, id desc
+        ) newest where held order by id
         """,
         organisation_id,
     )

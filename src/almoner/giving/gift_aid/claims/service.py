@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from asyncpg import UniqueViolationError
+from asyncpg import CheckViolationError, UniqueViolationError
 
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.gift_aid.claims import domain, hmrc_schedule, store
@@ -91,13 +91,13 @@ async def draft_claim(
         ClaimEntry(one.gift.donation_id, one.gift.declaration_id, one.line, one.gift.minor) for one in made.listed
     ]
     try:
-        await store.insert_entries(tx, claim.id, entries)
-    except UniqueViolationError as taken_before:
+        await store.insert_entries(tx, claim, entries)
+    except (UniqueViolationError, CheckViolationError) as taken_before:
         raise GiftAidClaimError(
-            "one of the donations has just been added to another charity's claim: try again"
+            "one of the donations has just been refunded or reassigned, or added to another charity's claim: try again"
         ) from taken_before
     if taken:
-        await store.deduct_adjustments(tx, claim.id, taken)
+        await store.deduct_adjustments(tx, claim, taken)
     return replace(drafted, claim=claim)
 
 

@@ -59,14 +59,20 @@ async def insert(tx: Tx, new: GiftAidClaim) -> bool:
     )
 
 
-async def insert_entries(tx: Tx, claim_id: UUID, entries: Sequence[ClaimEntry]) -> None:
-    """The donations of a new draft. Raises UniqueViolationError for one that is claimed for."""
+async def insert_entries(tx: Tx, claim: GiftAidClaim, entries: Sequence[ClaimEntry]) -> None:
+    """The donations of a new draft.
+
+    Raises UniqueViolationError for one that is claimed for, CheckViolationError for one that is not the charity's.
+    """
     await tx.execute(
         """
-        insert into gift_aid_claim_donation (claim_id, donation_id, declaration_id, line, amount_minor)
-        select $1, * from unnest($2::uuid[], $3::uuid[], $4::int[], $5::bigint[])
+        insert into gift_aid_claim_donation (
+            claim_id, organisation_id, donation_id, declaration_id, line, amount_minor
+        )
+        select $1, $2, * from unnest($3::uuid[], $4::uuid[], $5::int[], $6::bigint[])
         """,
-        claim_id,
+        claim.id,
+        claim.organisation_id,
         [one.donation_id for one in entries],
         [one.declaration_id for one in entries],
         [one.line for one in entries],
@@ -296,8 +302,8 @@ async def insert_adjustment(tx: Tx, new: Adjustment) -> None:
     """Note what has to go back of a gift that the caller holds; with nothing of it left, it is claimed for no more."""
     await tx.execute(
         """
-        insert into gift_aid_adjustment (id, claim_id, donation_id, amount_minor, reason, created_at)
-        values ($1, $2, $3, $4, $5, $6)
+        insert into gift_aid_adjustment (id, organisation_id, claim_id, donation_id, amount_minor, reason, created_at)
+        select $1, organisation_id, id, $3, $4, $5, $6 from gift_aid_claim where id = $2
         """,
         new.id,
         new.claim_id,
@@ -353,15 +359,16 @@ async def newest_adjustments(
     return [Adjustment(*row) for row in rows]
 
 
-async def deduct_adjustments(tx: Tx, claim_id: UUID, taken: Sequence[tuple[UUID, int]]) -> None:
+async def deduct_adjustments(tx: Tx, claim: GiftAidClaim, taken: Sequence[tuple[UUID, int]]) -> None:
     """Take parts of adjustments, which the caller holds, off a claim."""
     ids, minors = [one for one, _ in taken], [minor for _, minor in taken]
     await tx.execute(
         """
-        insert into gift_aid_deduction (claim_id, adjustment_id, amount_minor)
-        select $1, * from unnest($2::uuid[], $3::bigint[])
+        insert into gift_aid_deduction (claim_id, organisation_id, adjustment_id, amount_minor)
+        select $1, $2, * from unnest($3::uuid[], $4::bigint[])
         """,
-        claim_id,
+        claim.id,
+        claim.organisation_id,
         ids,
         minors,
     )

@@ -151,7 +151,7 @@ async def list_deciders(tx: Tx, partner: Partner, submission: Submission, record
             union all
             select d.decided_by from compared c
             join screening_subject s on s.type = c.type and s.subject_id = c.id and s.partner_id = $5
-            join screening_match m on m.subject = s.id
+            join screening_match m on m.screening_subject_id = s.id
             join review_decision d on d.kind = 'match' and d.subject_id = m.id
             union all
             select decided_by from appeal where validation_submission_id = $4 and partner_id = $5

@@ -24,7 +24,7 @@ Scope = Partner | AllPartners
 
 _LIST: Final = "eligibility_subscription"
 _TOTAL: Final = (
-    f"select coalesce(sum(n), 0)::bigint as total from list_counter where partner_id = $1 and list = '{_LIST}'"
+    f"select coalesce(sum(records), 0)::bigint as total from list_counter where partner_id = $1 and list = '{_LIST}'"
 )
 _OWN: Final = "s.partner_id = $1"
 _COUNTED: Final = "select count(*) as total from eligibility_subscription s"

@@ -69,7 +69,8 @@ class MatchReviewHandler:
         found = await screenings.list_related_matches(tx, match, _MAX_RELATED)
         return [
             RelatedSubject(
-                service.review_subject_for(one), "same record" if one.subject == match.subject else "same entry"
+                service.review_subject_for(one),
+                "same record" if one.screening_subject_id == match.screening_subject_id else "same entry",
             )
             for one in found
             if one.id != match.id

@@ -65,7 +65,7 @@ checks: Final = (
         "docs/runbooks/stuck-queue.md",
         """
         select m.id from screening_match s
-        join screening_subject w on w.id = s.subject and w.type = 'organisation'
+        join screening_subject w on w.id = s.screening_subject_id and w.type = 'organisation'
         join organisation o on o.id = w.subject_id
         join lateral (
             select coalesce(o.same_as, o.id) as id
