@@ -61,7 +61,7 @@ class _PathDispatcher:
 
 
 def describe_server_api(services: Services) -> bytes:
-    """The interface description of one server; the work of half a second."""
+    """Build the API description of a server, which takes half a second."""
     deployment = services.db.deployment
     return describe_api(services.routes, services.events.values(), deployment.ids, deployment.base_urls.api)
 

@@ -48,7 +48,7 @@ async def check_mail_server(settings: Settings, clock: Clock, recipient: str | N
 
 
 async def check_storage(settings: Settings) -> str:
-    """Write, read and remove a file: where. Raises what goes wrong."""
+    """Write, read and delete a file in the document storage; returns the location. Raises on failure."""
     from almoner.adapters.storage_objects import open_storage
 
     await open_storage(settings.documents_url, settings.documents_folder, settings.documents_endpoint or None).check()

@@ -151,7 +151,7 @@ class WatchlistScreening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundParts:
-    """What the background work of the slices needs of the deployment.
+    """The parts of the deployment that background work needs.
 
     ``provider``: with what it tells by itself of payouts and refunds; None where no payments are taken.
     ``audit_heads``: the folder of signed heads. ``name_agreement``: how well names have to agree, 0 to 1.

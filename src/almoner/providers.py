@@ -63,7 +63,7 @@ def own_bank_accounts(settings: Settings) -> Mapping[str, BankDetails]:
 
 
 def giving_link_disclosures(settings: Settings) -> Disclosures:
-    """What pages of giving links say for the operator. Raises UnsafeSettings."""
+    """The operator's statements on giving link pages. Raises UnsafeSettings."""
     notices: list[LegalNotice] = []
     if settings.giving_notices is not None:
         try:
@@ -94,7 +94,7 @@ def build_provider(
 def provider_webhook_routes(
     context: PaymentContext, reader: RefundStatusReader | None, rules: DisbursementRules
 ) -> list[BaseRoute]:
-    """Where the provider sends its notices, and who acts on those about more than a payment."""
+    """The routes for the provider's webhooks about payments, disputes, refunds and saved cards."""
     disputed = partial(disputes_flows.handle_provider_webhook, DisputeContext(context.db, context.provider, rules))
     refunded = partial(refunds_flows.handle_provider_webhook, RefundContext(context.db, reader)) if reader else None
     set_up = partial(donor_pages_flows.handle_setup_webhook, CardChangeContext(context.db, context.provider))

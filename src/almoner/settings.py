@@ -399,7 +399,7 @@ class Settings(BaseSettings):
 
     @property
     def stripe(self) -> StripeAccount | None:
-        """The account at Stripe that takes the payments, if there is one."""
+        """The Stripe account for payments, if there is one."""
         if self.stripe_secret_key is None or self.stripe_webhook_secret is None:
             return None
         points, *fixed = self.stripe_fee.split(" ")
@@ -419,7 +419,7 @@ class Settings(BaseSettings):
 
     @property
     def status_folder(self) -> Path:
-        """Where the static status page goes."""
+        """The folder of the static status page."""
         return self.status_dir or self.data_dir / "status"
 
     @property
@@ -434,7 +434,7 @@ class Settings(BaseSettings):
 
     @property
     def skips_virus_scan(self) -> bool:
-        """Whether documents are clean without a scanner: always where it says so, in the sandbox unless it has one."""
+        """Whether documents are accepted without a virus scanner."""
         return self.scanner_url == NO_SCANNER or (self.sandbox and self.scanner_url is None)
 
     @property
@@ -469,17 +469,17 @@ class Settings(BaseSettings):
 
     @property
     def dsn(self) -> str:
-        """The database for the service. Raises UnsafeSettings when there is none."""
+        """The database URL of the service. Raises UnsafeSettings if it is not set."""
         return self._secret("database_url")
 
     @property
     def owner_dsn(self) -> str:
-        """The database for migrations. Raises UnsafeSettings when there is none."""
+        """The database URL for migrations. Raises UnsafeSettings if it is not set."""
         return self.owner_database_url.get_secret_value() if self.owner_database_url else self.dsn
 
     @property
     def master_key_bytes(self) -> bytes:
-        """The master key. Raises UnsafeSettings when there is none."""
+        """The master key. Raises UnsafeSettings if it is not set."""
         return b64decode(self._secret("master_key"))
 
     def _secret(self, name: str) -> str:
@@ -490,7 +490,7 @@ class Settings(BaseSettings):
 
 
 def read_settings(**given: Any) -> Settings:
-    """The settings from the environment, those ``given`` first. Raises UnsafeSettings with every problem."""
+    """The settings from the environment; ``given`` take precedence. Raises UnsafeSettings with every problem."""
     try:
         return Settings(**given)
     except ValidationError as error:
@@ -535,7 +535,7 @@ def notify_socket() -> str | None:
 
 
 def build_deployment(settings: Settings, clock: Clock) -> Deployment:
-    """Where and as what the service runs."""
+    """Build the description of this deployment from its settings."""
     return Deployment(
         settings.environment,
         clock,

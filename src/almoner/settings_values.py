@@ -44,7 +44,7 @@ class Rate(NamedTuple):
 
 
 class StripeAccount(NamedTuple):
-    """An account at Stripe: its keys, and what it is charged for a payment."""
+    """A Stripe account: its keys and fees."""
 
     key: str
     webhook_secret: str

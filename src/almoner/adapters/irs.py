@@ -46,12 +46,12 @@ _YEAR: Final = re.compile(r"[0-9]{4}", re.ASCII)
 
 
 def is_ein(text: str) -> bool:
-    """Whether it is nine ASCII digits and not all zeros: prefix 00 is in use, no prefix is refused."""
+    """Whether a text is an EIN: nine ASCII digits, not all zeros. Every other prefix is accepted."""
     return len(text) == 9 and text.isascii() and text.isdigit() and text != _NOBODY
 
 
 def has_invalid_characters(text: str) -> bool:
-    """Whether it holds what no file of the IRS has: bytes that were no text, or NUL, which PostgreSQL refuses."""
+    """Whether a text contains characters that no IRS file has: undecodable bytes, or NUL."""
     return "\x00" in text or (not text.isascii() and "\ufffd" in text)
 
 
@@ -65,7 +65,7 @@ def find_row_problem(ein: str, name: str) -> str | None:
 
 
 def strip_care_of_line(text: str) -> str:
-    """A line of an address, or a second line of a name, without the person in whose care it is."""
+    """A line of an address or name; empty if it names a person ("care of")."""
     # Nearly every line has none of these, and there are millions of lines.
     if (
         "/" in text
@@ -81,13 +81,13 @@ def strip_care_of_line(text: str) -> str:
 
 
 def clean_second_name_line(text: str) -> str:
-    """The second line of a name; empty where it is a trustee or an officer who is a person."""
+    """The second line of a name; empty if it names a person, such as a trustee."""
     stored = strip_care_of_line(text)
     return "" if _OF_PERSON.search(stored) and not _OF_BODY.search(stored) else stored
 
 
 def strip_care_of_suffix(name: str) -> str:
-    """The name of a body without the person in whose care it is, which is typed behind it at times."""
+    """An organisation's name without a "care of" person at its end."""
     return _BEHIND_NAME.sub("", name) if "/" in name or "TTN" in name else name
 
 
@@ -194,7 +194,7 @@ def guess_file_format(line: str) -> str:
 def build_rejected_row(
     line: int, reason: str, stored: Sequence[str], *, file: int, number: str = "", name: str = ""
 ) -> RejectedRow:
-    """A row for quarantine of the fields that are certainly not personal; its number and name, as far as they hold."""
+    """The quarantined form of a row: only fields that are certainly not personal, its number and its name."""
     safe = [field for field in map(strip_care_of_line, stored) if "@" not in field]
     content = "|".join(safe)[:_LONGEST_KEPT].replace("\x00", "\ufffd")
     ein, called = number if is_ein(number) else None, "" if has_invalid_characters(name) else strip_care_of_suffix(name)
@@ -202,6 +202,6 @@ def build_rejected_row(
 
 
 def leading_number_fields(fields: Sequence[str]) -> list[str]:
-    """Of a row whose fields are not in their places, the number it begins with, if it does."""
+    """The number at the start of a row whose fields are misplaced, if there is one."""
     first = fields[0].strip() if fields else ""
     return [first] if first.isascii() and first.isdigit() else []

@@ -17,7 +17,7 @@ class FolderDeploymentRecords:
         self._folder = folder / _FOLDER
 
     async def read_deployment_record(self, name: str) -> bytes | None:
-        """Read a deployment's mark; None if there is none."""
+        """Read a deployment record; None if there is none."""
         try:
             return await run_in_detached_thread((self._folder / name).read_bytes)
         except FileNotFoundError:

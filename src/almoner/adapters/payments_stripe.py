@@ -136,7 +136,7 @@ class StripeProvider:
 
     @property
     def currencies(self) -> Collection[str]:
-        """Those of which Stripe takes every amount."""
+        """The currencies in which Stripe accepts every amount."""
         return stripe_currencies.UNIT_FACTORS.keys()
 
     async def describe_webhook_endpoint(self, url: str) -> tuple[bool, str]:
@@ -277,7 +277,7 @@ class StripeProvider:
         )
 
     def refund_status_reader(self) -> "StripeProvider":
-        """Reads the status of refunds, including those that fail later."""
+        """The reader of refund statuses, including refunds that fail later."""
         return self
 
     async def disputes(self, payment: str) -> list[ProviderDispute]:
@@ -297,11 +297,11 @@ class StripeProvider:
         ]
 
     def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
-        """A notice whose signature is right and not older than five minutes. Raises WebhookRefused."""
+        """Parse a webhook with a valid signature, at most five minutes old. Raises WebhookRefused."""
         return stripe_webhooks.parse_webhook(self._webhook_secret, headers, body, at)
 
     def payout_reports(self) -> StripePayoutReports:
-        """What Stripe has paid out to us."""
+        """The reports of Stripe's payouts to us."""
         return StripePayoutReports(_NAME, self._line, self._kept_as)
 
     async def _kept_as(self, payment: str) -> str | None:

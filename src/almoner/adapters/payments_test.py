@@ -138,7 +138,7 @@ class _WebhookBody(msgspec.Struct, frozen=True):
 
 
 class TestProvider:
-    """Speaks to the provider at ``url``; ``secret`` signs calls and notices. Made and closed inside the event loop."""
+    """The client of the test payment provider at ``url``. ``secret`` signs calls and webhooks."""
 
     __test__ = False  # no test class, whatever its name says
 
@@ -161,12 +161,12 @@ class TestProvider:
 
     @property
     def fee_schedule(self) -> FeeSchedule:
-        """What it keeps of each payment."""
+        """The fee for each payment."""
         return _TARIFF
 
     @property
     def currencies(self) -> Collection[str]:
-        """All that there are."""
+        """All currencies."""
         return EXPONENTS.keys()
 
     async def create(self, order: PaymentOrder) -> ProviderPayment:
@@ -204,7 +204,7 @@ class TestProvider:
             raise PaymentMethodGone(charge.payment_method) from None
 
     async def find_charge(self, reference: str, customer: str) -> ProviderPayment | None:  # noqa: ARG002
-        """The charge that was made with this reference. Raises ProviderFailure."""
+        """Find the charge with this reference. Raises ProviderFailure."""
         try:
             return _parse_payment(await self._request("GET", f"/v1/charges/{quote(reference, safe='')}"))
         except NoSuchPayment:
@@ -272,7 +272,7 @@ class TestProvider:
         ]
 
     def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
-        """A notice whose signature is right and not older than five minutes. Raises WebhookRefused."""
+        """Parse a webhook with a valid signature, at most five minutes old. Raises WebhookRefused."""
         match = _SIGNATURE.fullmatch(headers.get("provider-signature", ""))
         if match is None:
             raise WebhookRefused("header.Provider-Signature must be t=<unix seconds>,v1=<hex HMAC-SHA256>")
@@ -294,10 +294,10 @@ class TestProvider:
         )
 
     def refund_status_reader(self) -> None:
-        """What it has sent back has arrived at once."""
+        """None: refunds of the test provider never fail later."""
 
     def payout_reports(self) -> None:
-        """Nobody pays out here: settlements are simulated."""
+        """None: the test provider pays out nothing; settlements are simulated."""
 
     async def close(self) -> None:
         """Close the connections."""

@@ -64,7 +64,7 @@ class _Payouts(msgspec.Struct, frozen=True):
 
 
 class StripePayoutReports:
-    """``kept_as`` says what we call the payment of a PaymentIntent; None for one that is none of ours."""
+    """Reads Stripe's payouts. ``kept_as``: maps a PaymentIntent to our payment; None if it is not ours."""
 
     def __init__(self, name: str, wire: Wire, kept_as: Callable[[str], Awaitable[str | None]]) -> None:
         self._name = name
@@ -78,7 +78,7 @@ class StripePayoutReports:
         return self._name
 
     async def list_payouts(self, since: datetime) -> list[str]:
-        """The payouts that arrived since, the oldest first; of those made by hand Stripe does not say what is in them.
+        """Automatic payouts that arrived since then, oldest first. Stripe does not itemise manual ones.
 
         Raises ProviderFailure.
         """
@@ -99,7 +99,7 @@ class StripePayoutReports:
         return [one.id for one in sorted(found, key=lambda one: (one.arrival_date, one.id)) if one.automatic]
 
     async def fetch_report(self, reference: str) -> SettlementReport:
-        """All lines of one payout, which come to what it paid. Raises ProviderFailure."""
+        """All lines of one payout; their sum is its amount. Raises ProviderFailure."""
         with translate_errors(reference):
             payout = parse_response(await self._wire.client.v1.payouts.retrieve_async(reference), _Payout)
         moves = [move for move in await self._transactions(reference) if not _is_payout_itself(move, reference)]

@@ -242,7 +242,7 @@ def _parse_abn(text: str) -> str | None:
 
 
 def other_organisation_names(name: str, written: str) -> list[str]:
-    """The further names of a body that cannot be a person's.
+    """An organisation's other names, without those that may be a person's.
 
     Kept: what holds a word that bodies have in their names, what is made of the words or the initials of the legal
     name, and single words. Left out: persons, email addresses, remarks.

@@ -85,7 +85,7 @@ class CcewReader:
         return parse_date(first.values[0]) if isinstance(first, ExtractRow) else None
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[registers_ports.SourceRow]:
-        """The bodies of an extract, then who went into whom.
+        """The charities of an extract, then their successors.
 
         Tables that are not there are noted: the load counts, and says what it lacks.
         """

@@ -70,7 +70,7 @@ having min(t.taker) = max(t.taker) and coalesce(g.number, max(t.taker_number)) !
 
 
 class JoinedCharity(NamedTuple):
-    """What the table charity says of one body, and what every other table says of it, by kind."""
+    """A charity's row in the main table, and its rows in all other tables by kind."""
 
     organisation: int
     line: int
@@ -80,7 +80,7 @@ class JoinedCharity(NamedTuple):
 
 
 class CharitySuccessor(NamedTuple):
-    """A removed body whose assets went to another on the day of its removal; both by number and linked number."""
+    """A removed charity and the one that received its assets on that day, by number and linked number."""
 
     number: str
     linked: int
@@ -91,7 +91,7 @@ class CharitySuccessor(NamedTuple):
 
 
 class TableJoin:
-    """The rows of all tables, first added, then read by body."""
+    """Joins the rows of all tables: first they are added, then read by charity."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -101,7 +101,7 @@ class TableJoin:
         self, key: tuple[str, int], organisation: int, registered: bool, days: tuple[str, str], line: int,
         reported: Sequence[str],
     ) -> bool:  # fmt: skip
-        """Keep one body. False when its organisation number was there before."""
+        """Add a charity; False if its organisation number is there already."""
         row = (organisation, *key, registered, *days, line, _join_values(reported))
         return (
             self._connection.execute("insert or ignore into charity values (?, ?, ?, ?, ?, ?, ?, ?)", row).rowcount == 1
@@ -115,7 +115,7 @@ class TableJoin:
         return found and (found[0], found[1])
 
     def add_table_row(self, organisation: int, kind: str, reported: Sequence[str]) -> None:
-        """Store what another table says of a body."""
+        """Add a charity's row of another table."""
         self._waiting.append((organisation, kind, _join_values(reported)))
         if len(self._waiting) >= _TOGETHER:
             self._write()
@@ -126,7 +126,7 @@ class TableJoin:
         self._connection.execute("insert into transfer values (?, ?, ?, ?, ?)", row)
 
     def mark_incorporated(self, giver: int) -> None:
-        """Store that a body was removed because it became an incorporated one."""
+        """Record that a charity was removed because it became an incorporated one."""
         self._connection.execute("insert or ignore into incorporated values (?)", (giver,))
 
     def _write(self) -> None:
@@ -134,12 +134,12 @@ class TableJoin:
         self._waiting.clear()
 
     def finish_loading(self) -> None:
-        """After the last row. Of bodies with one number the registered one stays, else the one registered last."""
+        """Finish after the last row. Among charities with one number, the registered or newest one stays."""
         self._write()
         self._connection.executescript(_ARRANGE)
 
     def read_charities(self) -> Iterator[JoinedCharity]:
-        """Every body, by organisation number."""
+        """Read all charities, by organisation number."""
         charity: JoinedCharity | None = None
         for organisation, line, reported, has_linked, kind, more in self._connection.execute(_JOINED):
             if charity is None or charity.organisation != organisation:
@@ -152,7 +152,7 @@ class TableJoin:
             yield charity
 
     def read_successor_charities(self) -> Iterator[CharitySuccessor]:
-        """Where the assets of removed bodies went."""
+        """Read which charity received the assets of each removed one."""
         for number, linked, to_number, to_linked, day, incorporated in self._connection.execute(_SUCCESSORS):
             yield CharitySuccessor(number, linked, to_number, to_linked, day, bool(incorporated))
 
@@ -166,7 +166,7 @@ def _join_values(reported: Sequence[str]) -> str:
 
 @contextmanager
 def open_table_join() -> Iterator[TableJoin]:
-    """A join; its file is gone afterwards. Raises ImportRefused when the disk is full."""
+    """A table join whose file is deleted afterwards. Raises ImportRefused if the disk is full."""
     # Rows may be asked for from different threads, one after the other.
     connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
     try:

@@ -39,7 +39,7 @@ class ExtractRow(NamedTuple):
 
 
 class ExtractTable(NamedTuple):
-    """A table that is read. ``lacking`` says what is not known without it; empty: nothing is known without it."""
+    """A table that is read. ``lacking``: what is unknown without it; empty if the table is required."""
 
     name: str
     columns: tuple[str, ...]
@@ -130,7 +130,7 @@ _SKIPPED_TABLES: Final = frozenset({"charity_trustee", "charity_policy"})
 
 
 def locate_tables(files: Sequence[SourceFile]) -> dict[str, int]:
-    """Which file holds which table, by the publisher's names. Raises ImportRefused."""
+    """Find the file of each table by the publisher's names. Raises ImportRefused."""
     places: dict[str, int] = {}
     for place, file in enumerate(files):
         named = _NAMED.search(file.name)

@@ -205,7 +205,7 @@ def _entry(
 
 
 def parse_registry_number(written: str) -> tuple[str | None, str]:
-    """The number in the register's own spelling, or None and what is wrong with it.
+    """The number as the register writes it, or None and the problem with it.
 
     Nine digits with a check digit (Luhn), RR, and the four digits of the account (internal divisions have RR0002 and
     up). Nothing is completed: a number that a spreadsheet took its leading zero from may be any of several.
@@ -224,5 +224,5 @@ def parse_registry_number(written: str) -> tuple[str | None, str]:
 
 
 def split_bilingual_name(name: str) -> list[str]:
-    """The names in a bilingual one: ``English name / Nom français``; at least one, empty for nothing."""
+    """The names in ``English name / Nom français``; at least one."""
     return [part for each in _BETWEEN_LANGUAGES.split(name) if (part := " ".join(each.split()))] or [""]

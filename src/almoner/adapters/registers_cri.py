@@ -55,7 +55,7 @@ _BROKEN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class WorkbookLimits:
-    """What a workbook may come to: bytes unpacked, and of its table of texts, which is held in memory, bytes and texts.
+    """Limits for a workbook: unpacked bytes, and bytes and number of its shared strings.
 
     A text takes some sixty bytes beside its letters.
     """

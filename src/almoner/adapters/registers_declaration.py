@@ -15,7 +15,7 @@ _LONGEST_NUMBER: Final = 50
 
 
 def parse_registry_table(table: object, say: Callable[[str], None]) -> DeclaredRegistry | None:
-    """The registry that the table declares; None after telling what is wrong with it."""
+    """The registry that the table declares; None after reporting its problems."""
     if not isinstance(table, dict):
         say("registry is not a table: write [registry] and its members below it")
         return None

@@ -61,7 +61,7 @@ class CharityMergersReader(_LinksReader):
 
 
 class ReregistrationsReader(_LinksReader):
-    """Charities that were registered again under a new number, most of them as incorporated bodies."""
+    """Reads charities that were registered again under a new number, usually as incorporated ones."""
 
     code = "gb-reregistrations"
 
@@ -79,7 +79,7 @@ class ReregistrationsReader(_LinksReader):
 
 
 class DualRegistrationsReader(_LinksReader):
-    """Bodies that both the Scottish regulator and the Charity Commission have registered."""
+    """Reads charities that are registered in Scotland and in England and Wales."""
 
     code = "gb-dual"
     registry_code = OSCR

@@ -43,7 +43,7 @@ class Irs990NReader:
     canary_numbers: frozenset[str] = frozenset()  # no body is known to file this notice every year
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
-        """The rows of each file. Raises ImportRefused when one is another list or was cut off."""
+        """The rows of each file. Raises ImportRefused if a file is another list or is truncated."""
         for place, file in enumerate(files):
             reading = ValueReader(place)
             for line, fields in irs.read_rows(file, irs.NOTICES):

@@ -61,7 +61,7 @@ def read_json_events(content: BinaryIO) -> Iterator[tuple[str, Any]]:
 
 
 def read_array_items(content: BinaryIO) -> Iterator[dict[str, Any] | None]:
-    """The objects of one array with their plain members; None for an item that is no object. Raises ImportRefused."""
+    """The objects of an array with their scalar members; None for other items. Raises ImportRefused."""
     depth, name = 0, ""
     item: dict[str, Any] | None = None
     for event, value in read_json_events(content):

@@ -48,7 +48,7 @@ class MappedReader:
         self.canary_numbers = mapping.canary_numbers
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
-        """The rows. Raises ImportRefused when a column is missing or the file is not what the mapping says."""
+        """The rows. Raises ImportRefused if a column is missing or the file does not fit its mapping."""
         records = _read_csv if self._mapping.format == "csv" else _read_jsonl
         for place, file in enumerate(files):
             reading = ValueReader(place)

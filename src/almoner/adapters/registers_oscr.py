@@ -63,7 +63,7 @@ class OscrReader:
     """University of Edinburgh, National Trust for Scotland, Salvation Army, Barnardo's, Tearfund, RSPB."""
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
-        """The charities, then the former ones that are none today.
+        """The charities, then the former ones.
 
         The former register alone is refused: it does not tell which of its numbers are in use again.
         """

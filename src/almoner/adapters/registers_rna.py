@@ -69,7 +69,7 @@ _FILL: Final = frozenset(("", "_", "__", "-", ".", "NULL"))
 
 
 class RnaReader:
-    """The reader of the national files, and of those of one department each."""
+    """Reads the national files and those of single departments."""
 
     code = "rna"
     registry_code = "RNA"
@@ -98,7 +98,7 @@ class RnaReader:
 
 
 def register_part_of_file(name: str) -> str:
-    """What a file replaces, by its name: ``waldec``, ``import``, or ``waldec 75`` for a department's file."""
+    """The part of the register that a file replaces: ``waldec``, ``import``, or ``waldec 75`` for a department."""
     kind = "import" if "import" in name.lower() else "waldec"
     department = _DEPARTMENT.search(name)
     return f"{kind} {department.group(1).upper()}" if department else kind

@@ -15,7 +15,7 @@ _NO_DAY: Final = datetime(1, 1, 1, tzinfo=UTC)
 def latest_rulings(
     rows: Iterable[tuple[SourceRow, datetime | None]], most_ended: int = _MAX_ENDED
 ) -> Iterator[SourceRow]:
-    """Each body once, by its number; ``rows`` come with the day on which a ruling ended.
+    """The latest ruling of each organisation. ``rows`` come with the day on which the ruling ended.
 
     A body with a ruling that stands is given by it, whatever ended before or after it in the file. Raises ImportRefused
     when more have ended than any register has.

@@ -27,7 +27,7 @@ Decode = Callable[[bytes], str]
 
 
 class TableRow(NamedTuple):
-    """One row: the line where it begins, and its fields, as many as the header has."""
+    """A row with its line number, and as many fields as the header."""
 
     line: int
     fields: list[str]
@@ -56,7 +56,7 @@ def decode_utf8_or_1252(raw: bytes) -> str:
 
 
 def line_decoder(encoding: str) -> Decode:
-    """Decodes lines in one encoding; what is no text in it becomes U+FFFD."""
+    """A decoder of lines; undecodable bytes become U+FFFD."""
 
     def decode(raw: bytes) -> str:
         return raw.decode(encoding, "replace")

@@ -107,7 +107,7 @@ def clean_name(text: str) -> str:
 
 
 def distinct_other_names(first: str, names: Iterable[str]) -> list[str]:
-    """Further names, each once, without the first and without what people write for none."""
+    """Other names, each once, without the first one and placeholders."""
     seen = {first.casefold()}
     stored = []
     for name in map(clean_name, names):

@@ -84,7 +84,7 @@ def parse_worded_date(text: str) -> datetime | None:
 
 @lru_cache(maxsize=65536)
 def parse_date(text: str) -> datetime | None:
-    """A day in any form that registers write; where it is all digits and strokes, the day comes before the month."""
+    """A date in any format that registers use; in numeric dates with slashes, the day comes first."""
     return parse_iso_date(text) or parse_slashed_date(text) or parse_worded_date(text) or parse_compact_date(text)
 
 
@@ -105,13 +105,13 @@ def _date_of(year: int, month: int, day: int) -> datetime | None:
 
 
 def format_date(day: datetime | None) -> str | None:
-    """A day as facts hold it: ``2013-06-17``."""
+    """A date as stored in facts: ``2013-06-17``."""
     return day.date().isoformat() if day else None
 
 
 @lru_cache(maxsize=65536)
 def parse_amount(text: str) -> int | None:
-    """A whole amount, its fraction cut: ``1234``, ``1,234``, ``£1 234.50``; None for what is none."""
+    """A whole amount without its fraction: ``1234``, ``1,234``, ``£1 234.50``; None if it is not an amount."""
     found = _AMOUNT.fullmatch(text.strip())
     if found is None or (found.group(1) and found.group(2)):
         return None
@@ -120,7 +120,7 @@ def parse_amount(text: str) -> int | None:
 
 
 def clean_text(text: str) -> str:
-    """A text on one line, without blanks around it and doubled ones, nor what nobody sees; NUL stays, to be refused.
+    """A text on one line, trimmed, without repeated spaces and invisible characters; NUL stays.
 
     What web pages write for a sign is that sign, in whatever case the register writes: ``FRIENDS &AMP; FAMILIES``.
     """
@@ -141,12 +141,12 @@ def _decode_entity(found: re.Match[str]) -> str:
 
 
 def has_invalid_characters(text: str) -> bool:
-    """Whether it holds what was no text in the encoding of its file, or NUL."""
+    """Whether a text contains undecodable bytes or NUL."""
     return "\x00" in text or (not text.isascii() and "\ufffd" in text)
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether it is what people and programs write for nothing."""
+    """Whether a text is a placeholder for an empty value."""
     return text.casefold() in _NOTHING
 
 
@@ -186,7 +186,7 @@ class ValueReader:
         return found
 
     def read_texts(self, values: dict[str, str]) -> dict[str, str]:
-        """The values by column, tidied, and empty where they are damaged or say nothing."""
+        """The cleaned values by column; empty if they are damaged or placeholders."""
         for column, text in values.items():
             if text:
                 values[column] = self.read_text(column, text)
@@ -202,7 +202,7 @@ class ValueReader:
         return text
 
     def pop_unreadable_values(self, line: int) -> Iterator[UnreadableValue]:
-        """What could not be read of the row in this line."""
+        """The unreadable values of the row in this line."""
         if self._lost:
             lost, self._lost = self._lost, []
             for column, text in lost:
@@ -242,7 +242,7 @@ def parse_websites(text: str) -> list[str]:
 
 
 def strip_person_names(lines: Iterable[str]) -> list[str]:
-    """Address lines without empty ones, those that name a person ("care of"), and what does so at the end of others."""
+    """Address lines without empty ones and without persons ("care of")."""
     tidy = [_CARE_OF_BEHIND.sub("", " ".join(each.split())) for each in lines if each]
     return [line for line in tidy if line and "@" not in line and not _CARE_OF.match(line)]
 
@@ -253,7 +253,7 @@ def strip_contact_details(text: str) -> str:
 
 
 def single_line_address(address: str) -> str | None:
-    """An address that lies in one column: its pieces between commas, without persons."""
+    """An address from one column: its comma-separated parts, without persons."""
     return ", ".join(strip_person_names(address.split(","))) or None
 
 
@@ -283,12 +283,12 @@ def distinct_names(name: str, others: Iterable[str]) -> list[str]:
 
 
 def drop_empty_facts(facts: dict[str, object]) -> dict[str, object]:
-    """The facts that say something."""
+    """The facts that are not empty."""
     return {name: value for name, value in facts.items() if value}
 
 
 def rejected_row_content(**columns: str) -> str:
-    """The content of a row for quarantine: only columns that hold no personal data."""
+    """The quarantined content of a row: only columns without personal data."""
     return "; ".join(f"{name}={value[:200]}" for name, value in columns.items() if value)
 
 

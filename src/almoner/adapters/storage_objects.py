@@ -35,7 +35,7 @@ _TRASHED: Final = re.compile(rf"(?:.*/)?{_TRASH}/(\d{{4}}-\d\d-\d\d)/([0-9a-z]+)
 
 
 class ObjectStorage:
-    """A storage over obstore. A blob lies under the first two characters of its key, so that no folder grows large."""
+    """A storage over obstore. Blobs are grouped by the first two characters of their keys."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class ObjectStorage:
             yield bytes(piece)
 
     async def remove(self, key: str) -> None:
-        """Remove it; one that is not there is removed."""
+        """Delete a blob; does nothing if it does not exist."""
         try:
             async with self._call(key):
                 await obstore.delete_async(self._store, _path(key))
@@ -89,7 +89,7 @@ class ObjectStorage:
             await self._move(key, _path(key), _trash_path(TrashedBlob(key, day)))
 
     async def list_trashed(self) -> AsyncIterator[TrashedBlob]:
-        """What lies in the trash, in no order."""
+        """The blobs in the trash, in no order."""
         async for batch in self._each(obstore.list(self._store, prefix=_TRASH)):
             for found in batch:
                 if blob := _TRASHED.fullmatch(found["path"]):
@@ -100,13 +100,13 @@ class ObjectStorage:
         await self._move(trashed_blob.key, _trash_path(trashed_blob), _path(trashed_blob.key))
 
     async def purge_trashed(self, trashed_blob: TrashedBlob) -> None:
-        """Remove a blob that lies in the trash; one that is not there is removed."""
+        """Delete a blob from the trash; does nothing if it does not exist."""
         with suppress(BlobMissing):
             async with self._call(trashed_blob.key):
                 await obstore.delete_async(self._store, _trash_path(trashed_blob))
 
     async def read_deployment_record(self, name: str) -> bytes | None:
-        """Read a deployment's mark; None if there is none."""
+        """Read a deployment record; None if there is none."""
         try:
             async with self._call(name):
                 found = await obstore.get_async(self._store, f"{_MARKS_PREFIX}/{name}")

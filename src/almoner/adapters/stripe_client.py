@@ -110,7 +110,7 @@ class StripeConnection:
 
 @contextmanager
 def translate_errors(what: str) -> Iterator[None]:
-    """Raise what the library raises as NoSuchPayment or ProviderFailure; ``what`` is asked for."""
+    """Raise the library's errors as NoSuchPayment or ProviderFailure. ``what``: what was requested."""
     try:
         yield
     except stripe.InvalidRequestError as error:

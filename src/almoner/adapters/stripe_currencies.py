@@ -36,7 +36,7 @@ class CurrencyTableMismatch(RuntimeError):
 
 
 def check_currency_table(other: Mapping[str, int] = STRIPE_DECIMALS, ours: Mapping[str, int] = EXPONENTS) -> None:
-    """At start: each difference between the tables is one that is known.
+    """Check that the differences between both currency tables are the known ones.
 
     Raises CurrencyTableMismatch, naming all others.
     """

@@ -78,7 +78,7 @@ class StripeSavedMethods:
         self._origin = origin
 
     async def charge(self, charge: OffSessionCharge) -> ProviderPayment:
-        """Charge a saved card, unless it was: Stripe forgets keys after a day (I6).
+        """Charge a saved card once, even after Stripe has forgotten the idempotency key (I6).
 
         Raises PaymentMethodGone, ProviderFailure.
         """
@@ -170,7 +170,7 @@ class StripeSavedMethods:
             raise ProviderFailure("Stripe did not delete the customer")
 
     async def create_setup(self, order: SetupOrder) -> ProviderSetup:
-        """A new page to save a card, or the one made earlier with this key. Raises ProviderFailure."""
+        """Create a page that saves a card, or return the one made with this key. Raises ProviderFailure."""
         marks = {
             REFERENCE_KEY: order.reference,
             DEPLOYMENT_KEY: self._mark,

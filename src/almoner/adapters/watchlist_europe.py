@@ -89,7 +89,7 @@ class EuSanctionsReader:
     min_entries = 1_000
 
     def published_at(self, files: Sequence[Path]) -> datetime | None:
-        """The day on which the file was made, as its rows say."""
+        """The publication date, from the rows of the file."""
         for file in files:
             for _, row in read_rows(file, _EU_NEEDED, delimiter=";", title=self.title):
                 day = parse_date(row.get("fileGenerationDate", ""))

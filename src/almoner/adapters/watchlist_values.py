@@ -86,7 +86,7 @@ _NAMES: Final = {country.name.casefold(): country.code for country in COUNTRIES.
 
 @lru_cache(maxsize=4096)
 def country_code_of(name: str) -> str | None:
-    """The three letters of a country by its English name or its code; None for what names none."""
+    """The three-letter code of a country by its English name or code; None if unknown."""
     if (code := name.strip()) in COUNTRIES:
         return code
     if len(code) == 2:
@@ -100,7 +100,7 @@ def years_in_text(text: str) -> tuple[int, ...]:
 
 
 def parse_date(text: str) -> date | None:
-    """A day as 31/12/2020 or 2020-12-31; None for what is none."""
+    """A date such as 31/12/2020 or 2020-12-31; None if it is not a date."""
     for form in ("%d/%m/%Y", "%Y-%m-%d"):
         try:
             return datetime.strptime(text.strip()[:10], form).replace(tzinfo=UTC).date()

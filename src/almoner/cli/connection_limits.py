@@ -164,7 +164,7 @@ class BoundedProtocol(CoalescingProtocol):
 
     @property
     def address(self) -> str:
-        """The other end's."""
+        """The client's IP address."""
         return self.client[0] if self.client else ""
 
     @property
@@ -188,7 +188,7 @@ class BoundedProtocol(CoalescingProtocol):
         return self._received / elapsed
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client has come."""
+        """Register a new connection."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(_UNREAD_BYTES)
         self.since = self.loop.time()
@@ -197,7 +197,7 @@ class BoundedProtocol(CoalescingProtocol):
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It has gone."""
+        """Unregister a closed connection."""
         self._open.remove(self)
         super().connection_lost(exc)
 
@@ -222,7 +222,7 @@ class BoundedProtocol(CoalescingProtocol):
         self._aimless = 0 if self._advanced else self._aimless + len(data)
 
     def on_headers_complete(self) -> None:
-        """A head has ended."""
+        """All headers of the request have been received."""
         self._violation = request_head_violation(self.parser.get_http_version(), self.headers)
         if self._violation is not None:
             raise ValueError(self._violation)  # which the parser passes on as an error of its own

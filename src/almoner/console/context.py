@@ -54,7 +54,7 @@ def capitalised(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ConsoleServices:
-    """What wiring gives the console besides the database.
+    """The services that the console needs besides the database.
 
     ``own_accounts``: our bank accounts by currency; None if none are configured. ``preview_emails``: makes a decision,
     collects the emails that applicants would get, and rolls the decision back. ``register_sources``,

@@ -28,7 +28,7 @@ class RegisterActions:
         self._context = context
 
     def acts(self) -> list[ConsoleAction]:
-        """All of them."""
+        """All actions for registers."""
         return [self._refresh(), self._release(), self._refuse()]
 
     def _refresh(self) -> ConsoleAction:

@@ -17,7 +17,7 @@ Change = Callable[[Tx, Partner, AuditContext, MembershipState, Mapping[str, str]
 
 
 def member_actions(context: ConsoleContext) -> list[ConsoleAction]:
-    """All of them."""
+    """All actions for members."""
     return [
         _invite(context),
         _of_member(

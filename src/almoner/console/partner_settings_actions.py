@@ -23,7 +23,7 @@ _PERIODS: Final = (("day", "Every day"), ("week", "Every week"), ("month", "Ever
 
 
 def settings_actions(context: ConsoleContext) -> list[ConsoleAction]:
-    """All of them."""
+    """All actions for a partner's settings."""
     made = _Acts(context)
     settings = [made.donations(), made.links(), made.brand(), made.clear_brand(), made.scim(), made.receipt_issuer()]
     return [*settings, made.pause(), made.resume()]

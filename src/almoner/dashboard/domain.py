@@ -132,7 +132,7 @@ Area = Literal["Donations", "Nonprofits", "Validations", "Developers"]
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One field of a form. ``member``: of the call's body, or of a record in it; ``hint``: the end of its key.
+    """One field of a form. ``member``: the member of the call's body; ``hint``: the end of its hint's key.
 
     ``choices``: the values of a kind with few. ``named``: the member whose label it has, where not its own.
     ``initial``: what a new record has that says nothing of it.
@@ -148,13 +148,13 @@ class FormField:
 
     @property
     def label(self) -> str:
-        """The member whose label it has."""
+        """The member whose label the field shows."""
         return self.named or self.member
 
 
 @dataclass(frozen=True, slots=True)
 class RecordForm:
-    """The form of a new record. Its title, what will happen and what has happened then are texts of the list."""
+    """The form that creates a record. Its title and explanations are texts of the list."""
 
     scope: str
     fields: tuple[FormField, ...]
@@ -192,14 +192,14 @@ class SortOrder:
 
     @property
     def parameters(self) -> list[tuple[str, str]]:
-        """What the list's address says of it; nothing of the usual order."""
+        """The query parameters of the list page for this order; none for the default order."""
         if self.column is None or (self.column.sort == "id" and not self.ascending):
             return []
         return [("sort", self.column.member), ("direction", self.direction)]
 
     @property
     def call_parameters(self) -> list[tuple[str, str]]:
-        """What the records are asked for in this order."""
+        """The API parameters for this order."""
         by = None if self.column is None or self.column.sort == "id" else self.column.sort
         return [*([("sort", by)] if by else []), ("direction", self.direction)] if self.parameters else []
 
@@ -210,7 +210,7 @@ class SortOrder:
 
     @property
     def caption(self) -> str:
-        """The key of the text that says what the order is."""
+        """The key of the text that describes the order."""
         if self.column is not None and self.column.sort != "id":
             return f"dashboard.list.by_{self.column.sort}"
         return "dashboard.list.oldest" if self.ascending else "dashboard.list.newest"
@@ -227,7 +227,7 @@ class SortOrder:
 
 @dataclass(frozen=True, slots=True)
 class RecordList:
-    """A list of records with the pages of each of them.
+    """A list of records with the page of each record.
 
     ``path``: under the account's address; ``call``: the API's list, whose scope and filters decide; empty where the
     dashboard has a source of its own. ``id_type``: of its records (settled 1); its texts are named by it. ``noted``: it
@@ -256,12 +256,12 @@ class RecordList:
     """Whether its forms show what they make, from ``preview`` under the record's address."""
 
     def label_of(self, member: str) -> str:
-        """The member whose label one of its records' members has."""
+        """The member whose label a member of its records shows."""
         return next((column.label for column in self.columns if column.member == member), member)
 
     @property
     def shows_donors(self) -> bool:
-        """Whether its records say who donors are."""
+        """Whether its records contain donors' personal data."""
         return any(column.kind == "donor" for column in self.columns)
 
     def translation_key(self, part: str) -> str:
@@ -270,12 +270,12 @@ class RecordList:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names of what its address may set."""
+        """The names of its query parameters."""
         return (*(one.parameter for one in self.filters), "sort", "direction")
 
     @property
     def statuses(self) -> tuple[str, ...]:
-        """Those that it can be filtered by, in the order in which records pass through them."""
+        """The statuses it can be filtered by, in the order of the lifecycle."""
         return next((one.choices for one in self.filters if one.parameter == "status"), ())
 
     def sortable(self, filters: Collection[str]) -> list[Column]:
@@ -288,7 +288,7 @@ class RecordList:
         ]
 
     def order(self, member: str, direction: str, filters: Collection[str]) -> SortOrder:
-        """The order that an address asks for; the usual one where it is not offered."""
+        """The requested order; the default order if it is not offered."""
         columns = self.sortable(filters)
         usual = next((one for one in columns if one.sort == "id"), None)
         chosen = next((one for one in columns if one.member == member), None)
@@ -325,7 +325,7 @@ class CsvExport:
 
 @dataclass(frozen=True, slots=True)
 class DonorView:
-    """A look at one donor's data."""
+    """A record that a member viewed one donor's data."""
 
     person_id: UUID
     viewed_at: datetime

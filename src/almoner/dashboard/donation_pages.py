@@ -62,7 +62,7 @@ class DonationPages:
         ]
 
     async def show(self, visitor: Visitor) -> Response:
-        """The donation: what happened, what comes next, and its facts."""
+        """Show a donation: what happened, what comes next, and its details."""
         donation = await self._records.get_record(visitor, DONATIONS)
         return await self._records.render_record(
             visitor,
@@ -80,7 +80,7 @@ class DonationPages:
         )
 
     async def refund(self, visitor: Visitor) -> Response:
-        """How much goes back, and what will happen; then the refund begins, once for each form."""
+        """Show a form with the refundable amount, then start the refund, once for each form."""
         donation = await self._records.get_record(visitor, DONATIONS)
         most = await self._refundable(visitor, donation)
         texts, currency = texts_of(self._context, visitor), donation["currencyCode"]

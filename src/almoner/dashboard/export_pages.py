@@ -54,7 +54,7 @@ class ExportPages:
         return await self._render(visitor, declared, query)
 
     async def download(self, visitor: Visitor) -> Response:
-        """One of them, to who asked for it."""
+        """Download a file, for the person who requested it."""
         export_id = self._context.id_from_path(visitor, ID_TYPE)
         async with self._context.db.read() as tx:
             export = await store_exports.find_export(tx, partner_of_visitor(visitor), export_id)

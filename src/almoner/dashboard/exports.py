@@ -46,7 +46,7 @@ class ExportJobDetails(msgspec.Struct, frozen=True):
 
 
 class RemoveFile(msgspec.Struct, frozen=True):
-    """The details of the job that removes an expired file. ``key``: where it lies."""
+    """The details of the job that deletes an expired file. ``key``: its storage key."""
 
     key: str
 
@@ -75,7 +75,7 @@ def may_export(person: Person, record_list: RecordList) -> bool:
 
 
 def may_download(member: Member, export: CsvExport) -> bool:
-    """Whether the member asked for the file, and may still see what it says."""
+    """Whether the member requested the file and may still see its content."""
     declared = _LISTS[export.list]
     return (
         export.person_id == member.person.id
@@ -106,7 +106,7 @@ async def request_export(tx: Tx, member: Member, record_list: RecordList, query:
 
 @file_tasks.job(PREPARE, limit=_LONGEST)
 async def build_export_file(dependencies: JobDependencies, context: JobContext, job: JobOf[ExportJobDetails]) -> Result:
-    """Write the file as its person may see it now. What a killed process had written is lost: it starts over."""
+    """Write the file with what its person may see now. After a crash, it starts over."""
     partner = Partner(job.details.partner)
     async with context.db.read() as tx:
         export = await store_exports.find_export(tx, partner, job.details.export)
@@ -154,7 +154,7 @@ async def remove_file(dependencies: JobDependencies, _context: JobContext, job: 
 
 
 async def delete_expired(tx: Tx) -> int:
-    """Delete a batch of those that have expired; how many."""
+    """Delete a batch of expired files; returns how many."""
     keys = await store_exports.delete_expired(tx, _BATCH)
     for key in keys:
         if key is not None:
@@ -170,7 +170,7 @@ tasks.periodic("csv_exports.delete", _next_expiry, delete_expired, every=timedel
 
 
 async def compose_link(tx: Tx, _mails: MailRenderer, job: JobOf[ExportJobDetails]) -> Email | None:
-    """The email with the link, never what the file says; None where there is nobody or nothing to tell of."""
+    """The email with the download link, without content; None if there is nobody to notify."""
     partner = Partner(job.details.partner)
     export = await store_exports.find_export(tx, partner, job.details.export)
     person = None if export is None else await _find_person(tx, partner, export.person_id)

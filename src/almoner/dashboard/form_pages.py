@@ -32,7 +32,7 @@ class FormPages:
         self._records = records
 
     def routes(self) -> list[Route]:
-        """Starlette routes; they come before those of records, whose addresses would match them."""
+        """The routes. They precede those of records, whose paths would match them."""
         made: list[Route] = []
         for one in self._records.lists:
             if one.form is not None:

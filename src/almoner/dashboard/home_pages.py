@@ -25,7 +25,7 @@ _LAST: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class AttentionItem:
-    """Something that waits for the partner. ``href``: the list of what is counted; ``text``: a key."""
+    """Something that waits for the partner. ``href``: its list; ``text``: a key."""
 
     count: int
     text: str
@@ -34,7 +34,7 @@ class AttentionItem:
 
 @dataclass(frozen=True, slots=True)
 class FirstStep:
-    """Something that a new partner does before it goes live. ``href``: where it is done; ``text``: a key."""
+    """A step before a new partner goes live. ``href``: where to do it; ``text``: a key."""
 
     text: str
     done: bool

@@ -22,7 +22,7 @@ _MAX_BYTES: Final = 5 * 1024 * 1024
 
 
 class ImagePages:
-    """The page of each list whose records have a picture."""
+    """The image pages of each list whose records have an image."""
 
     def __init__(self, context: PageContext, calls: MemberCalls, records: RecordPages) -> None:
         self._context = context

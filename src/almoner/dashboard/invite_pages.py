@@ -27,7 +27,7 @@ class InvitePages:
         return [self._context.route(f"{INVITES.path}/{{id}}", self.show, *readers, methods=["GET"])]
 
     async def show(self, visitor: Visitor) -> Response:
-        """The invite; while it is open, what to send with its link. We send nothing (spec 4.6)."""
+        """Show an invite and, while it is open, a text to send with its link. We send nothing (spec 4.6)."""
         record = await self._records.get_record(visitor, INVITES)
         language = self._context.pages.language(record["language"])
         return await self._records.render_record(

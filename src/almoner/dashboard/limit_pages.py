@@ -36,7 +36,7 @@ _DAY: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class KeyUsage:
-    """What one key, or all of them, may do and did, in words. ``counts``: by window; ``refused``: in 14 days."""
+    """The limits and usage of one key or all, as text. ``counts``: by window; ``refused``: in 14 days."""
 
     name: str
     limits: Sequence[RateLimit]
@@ -46,7 +46,7 @@ class KeyUsage:
 
 @dataclass(frozen=True, slots=True)
 class SizeLimit:
-    """How many records of a kind there are and may be. ``label``: the key of a text; ``path``: of their page."""
+    """The number of records of a kind and its limit. ``label``: the key of a text; ``path``: their page."""
 
     label: str
     path: str
@@ -66,7 +66,7 @@ class LimitPages:
         return [self._context.route(PATH, self.show, *sorted(roles_with_scope(SCOPE)), methods=["GET"])]
 
     async def show(self, visitor: Visitor) -> Response:
-        """All limits, with what is used of them."""
+        """Show all limits with their usage."""
         partner, texts = partner_of_visitor(visitor), texts_of(self._context, visitor)
         async with self._context.db.read() as tx:
             known = [key for key in await keys.list_by_partner(tx, partner) if key.is_usable(tx.real_now)]

@@ -18,7 +18,7 @@ _MOST_TYPED: Final = 500
 
 
 class RecordSource(Protocol):
-    """Where the records of a list come from that no call of the interface returns."""
+    """The source of a list's records that no API call returns."""
 
     async def list_page(self, member: Member, parameters: Sequence[tuple[str, str]]) -> RecordPage:
         """One page, filtered. Raises CallRefused."""
@@ -81,7 +81,7 @@ class ListFiles:
     async def lines(
         self, member: Member, record_list: RecordList, query: Mapping[str, str], max_count: int, notice: str
     ) -> AsyncIterator[bytes]:
-        """The file, page by page, of at most so many records; ``notice``: its last line where there are more.
+        """The lines of the file, for at most ``max_count`` records; ``notice``: a last line if there are more.
 
         Raises CallRefused.
         """
@@ -98,7 +98,7 @@ class ListFiles:
             yield b"".join(csv_line(_text(value_at_path(record, name)) for name in members) for record in records)
 
     async def record_donor_views(self, member: Member, record_list: RecordList, records: Sequence[Record]) -> None:
-        """Who looked at which donor's data is kept."""
+        """Record which member viewed which donors' data."""
         if not shows_donors(member, record_list):
             return
         ids = self._db.deployment.ids
@@ -109,12 +109,12 @@ class ListFiles:
 
 
 def shows_donors(member: Member, record_list: RecordList) -> bool:
-    """Whether the list says to the member who donors are."""
+    """Whether the list shows the member donors' personal data."""
     return record_list.shows_donors and has_scope(member.person.roles, PERSONAL)
 
 
 def search_parameters(record_list: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What an address says of each filter, as it was typed."""
+    """The values of all filters in a query, as entered."""
     return [(one.parameter, query.get(one.parameter, "").strip()[:_MOST_TYPED]) for one in record_list.filters]
 
 

@@ -22,7 +22,7 @@ _MAX_PAGE: Final = 100
 
 
 class CallRefused(Exception):
-    """The interface refused the call. ``reasons``: all of them, as sentences."""
+    """The API rejected the call. ``reasons``: all of them, as sentences."""
 
     def __init__(self, status: int, code: str, reasons: Sequence[str]) -> None:
         super().__init__(code)
@@ -42,7 +42,7 @@ class RecordPage:
 
 
 class Member(Protocol):
-    """Whose calls they are: a visitor's, or a person's for whom a job works."""
+    """The person who makes a call: a visitor, or the person a job works for."""
 
     @property
     def person(self) -> Person:
@@ -93,7 +93,7 @@ class MemberCalls:
     async def post(
         self, member: Member, path: str, body: Mapping[str, object] | None = None, *, key: str | None = None
     ) -> Record:
-        """Change something. ``key``: what makes the same form once, however often it is sent. Raises CallRefused."""
+        """Make a POST call. ``key``: sends the same form only once. Raises CallRefused."""
         answer: Record = (await self._call(member, "POST", path, body=body or {}, key=key)).get("data", {})
         return answer
 

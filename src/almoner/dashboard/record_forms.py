@@ -26,7 +26,7 @@ class _NoAmountError(Exception):
 
 
 def blank_form(fields: Sequence[FormField]) -> dict[str, str | list[str]]:
-    """A form in which nothing is typed, as it stands for what a new record has."""
+    """The initial values of a form for a new record."""
     return {field.member: list(field.initial) if field.kind in _TICKED else str(field.initial) for field in fields}
 
 
@@ -83,7 +83,7 @@ def body_of_form(
     texts: PageTexts,
     record: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, object], dict[str, str]]:
-    """The members that were changed, and the problems of fields that cannot be read. ``record``: what is changed."""
+    """The changed members and the problems of unreadable fields. ``record``: the record that is changed."""
     known = _currency_of_record(record or {})
     currency = _currency_typed(fields, entered_values) or known
     body: dict[str, object] = {}

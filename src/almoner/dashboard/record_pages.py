@@ -72,7 +72,7 @@ class RecordPages:
         self.lists = tuple(lists)
 
     def routes(self, *, without_page: Collection[RecordList]) -> list[Route]:
-        """Starlette routes; files before pages, whose addresses would match them.
+        """The routes; files precede pages, whose paths would match them.
 
         ``without_page``: lists whose records have pages of their own.
         """
@@ -111,7 +111,7 @@ class RecordPages:
         return download
 
     async def list_records(self, visitor: Visitor, record_list: RecordList) -> Response:
-        """One page of a list, filtered as its address says."""
+        """One page of a list, filtered by the query."""
         texts, given = texts_of(self._context, visitor), filter_parameters(record_list, visitor.query)
         order = requested_order(record_list, visitor.query)
         asked = [*given, *order.call_parameters, ("pageSize", str(_PAGE_SIZE))]
@@ -222,7 +222,7 @@ class RecordPages:
             return await self.list_records(visitor, record_list)
 
     async def rows(self, visitor: Visitor, record_list: RecordList, records: Sequence[Record]) -> list[list[Cell]]:
-        """What a list shows of each record."""
+        """The table cells of each record."""
         names = await self._names(visitor, records)
         return [self._cells(visitor, record_list, record, names) for record in records]
 
@@ -244,7 +244,7 @@ class RecordPages:
         return await self.organisation_names(visitor, given)
 
     async def organisation_names(self, visitor: Visitor, given: Collection[str]) -> dict[str, str]:
-        """What organisations are called, by their identifiers; those alone that there are."""
+        """The display names of organisations by ID; unknown ones are left out."""
         async with self._context.db.read() as tx:
             parsed = {name: id_ for name in given if (id_ := tx.ids.parse("organisation", name)) is not None}
             called = await organisations.readable_names(tx, partner_of_visitor(visitor), set(parsed.values()))

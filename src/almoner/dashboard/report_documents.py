@@ -29,7 +29,7 @@ class ReportRowWithName:
 
 
 def csv_lines(report: MonthlyReport, layout: ReportLayout, rows: Sequence[ReportRowWithName]) -> Iterator[bytes]:
-    """The file, line by line; each says what it is of."""
+    """The lines of the CSV file; each names its period and partner."""
     names = [*(column.name for column in layout.columns), layout.total]
     yield csv_line(
         ["nonprofitId", "nonprofit", "currency", *map(_member, names), "month", "basis", "timeZone", "madeAt", "closed"]

@@ -58,7 +58,7 @@ class ReportPages:
         ]
 
     async def list(self, visitor: Visitor) -> Response:
-        """The months with their reports; whether one is mailed a link when a month is over."""
+        """List the months with their reports, and whether the member gets them by email."""
         partner = partner_of_visitor(visitor)
         if visitor.form:
             async with self._context.db.write() as tx:

@@ -35,7 +35,7 @@ class SettingsPages:
         return [self._context.route(PATH, self.change, "owner")]
 
     async def change(self, visitor: Visitor) -> Response:
-        """The form, and its outcome; a field that is emptied removes what it said."""
+        """Change the settings; an emptied field is removed."""
         partner = partner_of_visitor(visitor)
         problems: dict[str, str] = {}
         if visitor.form:

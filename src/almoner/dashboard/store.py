@@ -10,7 +10,7 @@ from almoner.platform.database.transactions import Partner, Tx
 
 
 async def insert_donor_views(tx: Tx, partner: Partner, person_id: UUID, record_ids: Sequence[UUID]) -> None:
-    """Store that a person was shown whose donations these are."""
+    """Record that a person viewed the donors of these donations."""
     await tx.execute(
         """
         insert into donor_view (partner_id, record_id, person_id, viewed_at)

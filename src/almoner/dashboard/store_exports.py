@@ -12,7 +12,7 @@ _COLUMNS = "id, person_id, list, query, shows_donors, status, storage_key, creat
 
 
 async def insert_export(tx: Tx, partner: Partner, export: CsvExport, max_count: int) -> bool:
-    """Store one that is to be prepared; False if the partner has as many as it may."""
+    """Store a requested file; False if the partner has reached the limit."""
     made = await tx.fetchval(
         """
         insert into csv_export (
@@ -63,7 +63,7 @@ async def find_export(tx: Tx, partner: Partner, export_id: UUID) -> CsvExport | 
 async def record_export_file(
     tx: Tx, partner: Partner, export_id: UUID, storage_key: str | None, expires_at: datetime
 ) -> bool:
-    """Record where its file lies, None where there will be none; False if nobody waits for it any more."""
+    """Record the storage key of the file, or None if it failed; False if it is no longer requested."""
     changed = await tx.execute(
         """
         update csv_export
@@ -87,7 +87,7 @@ async def next_expiry(tx: Tx) -> datetime | None:
 
 @across_partners("sweep")
 async def delete_expired(tx: Tx, limit: int) -> list[str | None]:
-    """Delete those that have expired, at most so many; where the file of each lies."""
+    """Delete up to ``limit`` expired files; returns their storage keys."""
     rows = await tx.fetch(
         """
         delete from csv_export where id in (
@@ -102,6 +102,6 @@ async def delete_expired(tx: Tx, limit: int) -> list[str | None]:
 
 @across_partners("sweep")
 async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
-    """Those of the keys under which a file lies."""
+    """Those of the keys that a file refers to."""
     rows = await tx.fetch("select storage_key from csv_export where storage_key = any($1::text[])", list(keys))
     return {row["storage_key"] for row in rows}

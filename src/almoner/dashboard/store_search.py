@@ -59,7 +59,7 @@ async def dequeue_changed_records(tx: Tx, limit: int) -> list[RecordKey]:
 
 
 async def load_records(tx: Tx, record_type: str, ids: Sequence[UUID]) -> list[SearchableRecord]:
-    """The texts of records of one type, where there are any."""
+    """The searchable texts of records of one type; records without texts are left out."""
     rows = await tx.fetch(
         """
         select partner_id, record_type, id, personal, texts from searchable_record

@@ -20,7 +20,7 @@ async def list_saved_views(tx: Tx, partner: Partner, person_id: UUID) -> list[Sa
 
 
 async def insert_saved_view(tx: Tx, partner: Partner, person_id: UUID, view: SavedView) -> bool:
-    """Store a view; False if the person has one of this name for the list."""
+    """Store a saved view; False if the person has one with this name for the list."""
     made = await tx.fetchval(
         """
         insert into saved_view (id, partner_id, person_id, list, name, query, created_at)

@@ -179,7 +179,7 @@ def expand_abbreviation(spelling: str) -> str:
 
 
 def other_spellings(word: str) -> tuple[str, ...]:
-    """Everything that may be written for a word: its spellings, what it is short for, and other spellings of that."""
+    """All spellings of a word: abbreviations, what it abbreviates, and their other spellings."""
     meant = WORDS.get(word, ())
     every = (*_SPELLINGS.get(word, ()), *meant, *(one for other in meant for one in _SPELLINGS[other]))
     return tuple(dict.fromkeys(one for one in every if one != word))

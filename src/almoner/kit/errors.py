@@ -126,7 +126,7 @@ class AccountPaused(Forbidden):
 
 
 class NotFound(Problem):
-    """``data_as_of``: the day (00:00 UTC) of the data that do not hold it, where such data say so."""
+    """``data_as_of``: the date (00:00 UTC) of the data that do not contain the record, if known."""
 
     kind = ProblemKind.NOT_FOUND
     code = "not_found"

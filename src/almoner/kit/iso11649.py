@@ -14,7 +14,7 @@ _MISREAD: Final = str.maketrans("OIL", "011")
 
 
 def creditor_reference(body: str) -> str:
-    """The reference with this body: ten characters of Crockford's base32 in capitals."""
+    """The reference with this body of ten characters of Crockford's base32, in capitals."""
     return f"{_MARK}{98 - _remainder(body + _MARK + '00'):02d}{body}"
 
 
@@ -24,7 +24,7 @@ def format_reference(reference_: str) -> str:
 
 
 def find_references(text: str) -> list[str]:
-    """The references in a text, each once, however they are spaced and in whichever case: those that check out."""
+    """The valid references in a text, each once, with any spacing and case."""
     dense = _SPACED.sub("", text.upper())
     found = (one[1].translate(_MISREAD) for one in _LIKE.finditer(dense))
     return list(dict.fromkeys(f"{_MARK}{one}" for one in found if is_valid_reference(f"{_MARK}{one}")))

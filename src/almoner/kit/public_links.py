@@ -20,7 +20,7 @@ class PublicLinks:
 
     @property
     def notices(self) -> list[tuple[str, str]]:
-        """Key of the label in the catalogues, and address, of each notice."""
+        """The label key and URL of each notice."""
         labelled = (("page.privacy", self.privacy), ("page.terms", self.terms), ("page.imprint", self.imprint))
         return [(label, address) for label, address in labelled if address]
 

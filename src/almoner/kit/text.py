@@ -100,7 +100,7 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
 
 
 def clean_text(text: str, *, lines: bool = False) -> str:
-    """What was typed: composed (NFC) and trimmed, without what nobody sees; the one rule for every field (U6).
+    """Clean entered text: composed (NFC), trimmed, without invisible characters; used for all fields (U6).
 
     ``lines`` keeps line breaks, else they are blanks, as tabs always are. Joiners stay between letters of scripts that
     are spelled with them.
@@ -147,7 +147,7 @@ def clean_nested_texts(value: object) -> object:
 
 
 def hidden_characters(text: str) -> list[str]:
-    """What a reader does not see of it, or what turns its writing around, by name and in order, each once.
+    """The names of invisible and direction-changing characters in a text, in order, each once.
 
     A joiner between two letters of a script that is spelled with joiners hides nothing.
     """
@@ -191,5 +191,5 @@ _PICTURES: Final = re.compile(
 
 
 def without_pictures(text: str) -> str:
-    """The text without emoji and other pictographs: each run of them becomes a space."""
+    """The text with each run of emoji and other pictographs replaced by a space."""
     return text if text.isascii() else _PICTURES.sub(" ", text)

@@ -39,7 +39,7 @@ _BEFORE_0_1_0 = re.compile(r"\d{4}a?|r0001(_[0-9a-f]{12})?")
 
 
 class MigrationRefused(Exception):
-    """The database cannot be brought to this form; the message says what to do."""
+    """The database cannot be migrated; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ async def state(dsn: str) -> State:
 
 
 def migrate(owner_dsn: str, *, report: Callable[[str], None] | None = None) -> State:
-    """Bring the database to the newest revision; ``report`` hears the name of each. Not for use inside an event loop.
+    """Migrate the database to the newest revision; ``report``: called with the name of each step.
 
     Raises MigrationRefused when the database is newer than the code or from before 0.1.0, or the role of the service is
     missing.

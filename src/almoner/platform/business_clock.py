@@ -74,7 +74,7 @@ async def read_offset(tx: Tx) -> ClockOffset:
 
 
 async def try_lock_clock(tx: Tx) -> bool:
-    """Lock the clock until the transaction ends; False if somebody else is moving it."""
+    """Lock the clock until the transaction ends; False if it is locked."""
     return bool(await tx.fetchval("select pg_try_advisory_xact_lock(hashtext('business clock'))"))
 
 

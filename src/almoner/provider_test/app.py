@@ -17,7 +17,7 @@ from almoner.provider_test.pages import TEMPLATES, PaymentPages
 
 
 class SimulatedProvider:
-    """An ASGI application. ``secret`` is the merchant's: it opens the API and signs notices."""
+    """The test provider as an ASGI application. ``secret``: authenticates the API and signs callbacks."""
 
     def __init__(
         self,
@@ -44,9 +44,9 @@ class SimulatedProvider:
         await self._app(scope, receive, send)
 
     async def deliver_due(self) -> int:
-        """One batch of due notices; how many were tried."""
+        """Send one batch of due callbacks; returns how many were attempted."""
         return await self._callbacks.deliver_due()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Send notices until ``stop`` is set."""
+        """Send callbacks until ``stop`` is set."""
         await self._callbacks.run(stop)

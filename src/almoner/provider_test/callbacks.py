@@ -21,13 +21,13 @@ _OWNER: Final = "provider_test"
 
 
 def callback_signature(secret: str, timestamp: int, body: bytes) -> str:
-    """``t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">``."""
+    """The signature header ``t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">``."""
     signed = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, "sha256").hexdigest()
     return f"t={timestamp},v1={signed}"
 
 
 class CallbackSender:
-    """Sends what is due. Safe in any number of processes that share the database."""
+    """Sends due callbacks. Safe in any number of processes that share the database."""
 
     def __init__(self, database: Database, outbound: OutboundClient, telemetry: Telemetry, secret: str) -> None:
         self._database = database
@@ -36,7 +36,7 @@ class CallbackSender:
         self._secret = secret
 
     async def deliver_due(self) -> int:
-        """Send one batch of due notices; how many were tried."""
+        """Send one batch of due callbacks; returns how many were attempted."""
         if not self._database.deployment.identity.is_active or self._database.disk.is_low:
             return 0
         async with self._database.single_statement() as tx:

@@ -194,7 +194,7 @@ class RefundRefusal(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Callback:
-    """A notice to the merchant, leased for one attempt."""
+    """A callback to the merchant, leased for one attempt."""
 
     id: str
     url: str
@@ -227,7 +227,7 @@ class Card:
 
     @property
     def outcome(self) -> CardOutcome | None:
-        """What this test card does, None for a number that is none of them."""
+        """The simulated outcome of a test card; None if the number is not a test card."""
         return TEST_CARDS.get(self.number)
 
 

@@ -27,7 +27,7 @@ _FORM_TARGETS: Final = ("https:", "http:")
 
 @dataclass(frozen=True, slots=True)
 class PaymentPages:
-    """The pages of one provider. ``url`` is its own address: posts must come from there."""
+    """The payment pages of one provider. ``url``: its own URL; forms must come from there."""
 
     database: Database
     pages: PageRenderer
@@ -50,7 +50,7 @@ class PaymentPages:
         return await (self.answer_challenge if request.method == "POST" else self.show_challenge)(request)
 
     async def show_card_form(self, request: Request) -> Response:
-        """The card form of an open payment; one that has ended says so and shows the way back."""
+        """Show the card form of an open payment, or its result with a link back."""
         payment = await self._payment(request)
         if payment is None:
             return self._unknown(request)

@@ -151,7 +151,7 @@ async def _change_method(tx: Tx, customer: str, method_id: str, *, renewed: bool
 
 
 async def delete_payment_method(tx: Tx, customer: str, method_id: str) -> None:
-    """Delete a saved card; one that is gone is gone."""
+    """Delete a saved card; does nothing if it does not exist."""
     await store.delete_payment_method(tx, customer, method_id)
 
 
@@ -199,7 +199,7 @@ async def refund_payment(
 
 
 async def open_dispute(tx: Tx, payment_id: str) -> Dispute | None:
-    """The card's bank wants back what is left of a paid payment, now; its dispute, None when nothing is left of it.
+    """Open a dispute for the rest of a paid payment; None if nothing is left.
 
     A payment is disputed once: asking again shows how that one stands.
     """

@@ -76,7 +76,7 @@ async def lock_payment(tx: Tx, payment_id: str) -> Payment | None:
 
 
 async def update_payment_status(tx: Tx, payment: Payment, status: str) -> Payment | None:
-    """Move a payment to a status and keep what the attempt left behind; None when the lifecycle forbids the move."""
+    """Update a payment's status and data; None if the transition is not allowed."""
     row = await tx.fetchrow(
         """update provider_test.payment
            set status = $2, attempts = $3, last_decline = $4, brand = $5, last_four = $6, disputes_later = $7,
@@ -106,7 +106,7 @@ async def insert_payment_method(tx: Tx, method: PaymentMethod) -> None:
 
 
 async def find_payment_method(tx: Tx, customer: str, method_id: str) -> PaymentMethod | None:
-    """A customer's saved card, whose payment has succeeded."""
+    """A customer's saved card whose payment succeeded."""
     row = await tx.fetchrow(
         f"""select {_METHOD} from provider_test.payment_method m
             where customer = $1 and id = $2 and exists (
@@ -143,7 +143,7 @@ async def update_payment_method(tx: Tx, method: PaymentMethod) -> None:
 
 
 async def delete_payment_method(tx: Tx, customer: str, method_id: str) -> None:
-    """Forget a customer's saved card."""
+    """Delete a customer's saved card."""
     await tx.execute("delete from provider_test.payment_method where customer = $1 and id = $2", customer, method_id)
 
 
@@ -161,7 +161,7 @@ async def refunded_amount(tx: Tx, payment_id: str) -> int:
 
 
 async def insert_refund(tx: Tx, refund: Refund, idempotency_key: str) -> None:
-    """Store a refund; a trigger counts it. Raises CheckViolationError when more would go back than was paid."""
+    """Store a refund. Raises CheckViolationError if more would be refunded than was paid."""
     await tx.execute(
         """insert into provider_test.refund (id, payment_id, idempotency_key, amount, currency, created_at)
            values ($1, $2, $3, $4, $5, $6)""",
@@ -208,7 +208,7 @@ async def disputed_amount(tx: Tx, payment_id: str) -> int:
 
 
 async def reduce_disputed_amount(tx: Tx, payment_id: str, amount: int) -> None:
-    """What has gone back is not disputed any more, in a dispute that is still to open."""
+    """Reduce the amount of a dispute that is not open yet, after a refund."""
     await tx.execute(
         "update provider_test.dispute set amount = amount - $2 where payment_id = $1 and opened_at > $3",
         payment_id,
@@ -233,7 +233,7 @@ async def decide_dispute(tx: Tx, payment_id: str, outcome: str) -> Dispute | Non
 async def enqueue_callback(
     tx: Tx, callback_id: str, subject: str, url: str, kind: str, attempt: int, body: bytes, due_at: datetime
 ) -> None:
-    """Owe the merchant a notice, of each kind and attempt one for a payment or saved card, at the earlier moment."""
+    """Enqueue a callback, once for each kind and attempt; the earlier due time counts."""
     await tx.execute(
         """insert into provider_test.callback (id, subject, url, type, attempt, body, due_at, attempts, created_at)
            values ($1, $2, $8, $3, $7, $4, $5, 0, $6) on conflict on constraint callback_once
@@ -251,7 +251,7 @@ async def enqueue_callback(
 
 
 async def lease_callbacks(tx: Tx, *, limit: int, lease: timedelta) -> list[Callback]:
-    """Take due notices for this process alone until the lease ends. Due by business time, leased by real time."""
+    """Lease due callbacks for this process. They are due by business time and leased by real time."""
     rows = await tx.fetch(
         """with due as (
              select id from provider_test.callback

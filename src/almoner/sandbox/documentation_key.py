@@ -27,7 +27,7 @@ _ROLES: Final[tuple[Role, ...]] = ("owner", "developer")
 
 
 class DocumentationKey:
-    """The route that docs.js asks. ``data_dir``: where ``sandbox.json`` is."""
+    """Fills the demo partner's API key in on documentation pages for its members."""
 
     def __init__(self, guard: PageGuard, data_dir: Path) -> None:
         self._guard = guard

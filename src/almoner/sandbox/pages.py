@@ -41,7 +41,7 @@ class MailboxPages:
         ]
 
     async def open_mailbox(self, request: Request) -> Response:
-        """Show all emails if only this machine can reach the service; else those of the partner in the token."""
+        """Show all emails if only this machine can reach the service, else those of the token's partner."""
         deployment = self._db.deployment
         if deployment.receivers.loopback:
             return await self._list(ALL_PARTNERS)

@@ -9,7 +9,7 @@ _MOST: Final = 5
 
 
 async def sandbox_page_links(db: Database) -> dict[str, str]:
-    """Paths of pages, with their names."""
+    """The paths of the sandbox's pages, with their names, for its front page."""
     async with db.read() as tx:
         accounts = await partners.list_accounts(tx, _MOST)
     ids = db.deployment.ids

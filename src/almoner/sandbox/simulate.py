@@ -73,7 +73,7 @@ def parse_simulated_results(model: type[B], results: Mapping[str, Any], record: 
 
 
 def parse_reason_code(codes: Sequence[C], given: str | None, default: C) -> C:
-    """The code that is given among those of a record, else the default. Raises IncorrectParams for any other."""
+    """The given reason code, or the default. Raises IncorrectParams for an unknown code."""
     if given is None:
         return default
     for code in codes:

@@ -15,7 +15,7 @@ ERRORS: Final = (InviteExpired, InviteInvalidState)
 
 
 def simulated_expiries(db: Database) -> SimulatedActions:
-    """What ends unused; each raises NotFound, and what says that it is not open."""
+    """The simulated expiries; each raises NotFound, or an error if the record is not open."""
 
     async def expire_session(partner: Partner, session_id: UUID, _body: SimulateBody) -> ResponseRecord:
         async with db.write() as tx:

@@ -25,7 +25,7 @@ _WHY: Final = "Simulated by the partner."
 
 
 def simulated_money_actions(db: Database, provider: PaymentProvider, rules: DisbursementRules) -> SimulatedActions:
-    """What happens to the money of a donation, of which the provider keeps what its tariff says."""
+    """The simulated settlement and disbursement of a donation, with the provider's fee."""
     money = _Money(db, provider, rules)
     return {
         ("donation", "settle"): money.settle,

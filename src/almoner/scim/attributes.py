@@ -28,7 +28,7 @@ _ALIAS: Final = {"User": "p", "Group": "g"}
 
 @dataclass(frozen=True, slots=True)
 class ScalarSql:
-    """One value. ``sql``: in the form in which it is compared, null when there is none; ``exact``: case counts.
+    """SQL of a single value. ``sql``: comparable, null if missing; ``exact``: case-sensitive.
 
     ``column``: it stands in a column with an index in this form. ``required``: it is never null. ``ids``: of a uuid,
     the beginning of its text. ``no``: the condition that it is false, as an index has it.
@@ -54,14 +54,14 @@ class ScalarSql:
 
 @dataclass(frozen=True, slots=True)
 class ComplexSql:
-    """Named parts in one value. ``sql``: its JSON, null when there is none."""
+    """SQL of a value with named parts. ``sql``: its JSON, null if missing."""
 
     sql: str
 
 
 @dataclass(frozen=True, slots=True)
 class MultiValuedSql:
-    """Values. ``rows``: what stands after FROM; ``item``: a part of one row, by its name, or the value itself.
+    """SQL of a list of values. ``rows``: the FROM clause; ``item``: a part of one row by name, or the value.
 
     ``order``: the place of a row. ``primary``: whether a row is the primary one, null when it does not say.
     """
@@ -136,7 +136,7 @@ class AttributeMap:
         )
 
     def resolve(self, binding: AttributeBinding) -> AttributeSql:
-        """Where the attribute of a path stands; of a part of many values the values themselves."""
+        """The SQL of the attribute at a path."""
         field, part = binding.field_name, binding.sub_field_name
         if issubclass(binding.model, Extension):
             return self._stored(f"{self.alias}.profile -> '{_quoted(str(binding.model.__schema__))}'", binding)

@@ -55,7 +55,7 @@ class ScimHandler(AsyncScimHandler):
         )
 
     async def patch(self, request: ScimRequest) -> ScimResponse:
-        """As the parent's; what is answered is read as any GET reads it."""
+        """As the parent's; the response is read like any GET response."""
         service, long = self.service, len(request.body) > offload.LONG_BODY
         target = service.route(request, Operation.patch)
         resource_type = service.resource_type_at(cast("str", target.endpoint))
@@ -107,7 +107,7 @@ class ScimHandler(AsyncScimHandler):
     async def patch_resource(
         self, resource_type: ResourceType, resource_id: str, patch_op: "PatchOp[Any]", conditions: Conditions
     ) -> Resource[Any]:
-        """As the parent's; of a group whose members alone change, the answer is without them."""
+        """As the parent's; if only a group's members change, the response leaves them out."""
         changes = membership.read_membership_changes(patch_op) if resource_type.name == "Group" else None
         if changes is None:
             current = await self.storage.get(resource_type, resource_id)

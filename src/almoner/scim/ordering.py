@@ -17,7 +17,7 @@ from almoner.scim.filters import SqlParameters
 
 
 def sort_value(places: AttributeMap, binding: AttributeBinding | None, *, among_others: bool) -> ScalarSql | None:
-    """What a kind of resource is ordered by; None: nothing but its identifier.
+    """The SQL by which a kind of resource is sorted; None: only by its ID.
 
     ``among_others``: other kinds are searched too, whose identifiers begin in another way.
     """
@@ -66,7 +66,7 @@ def parse_position(written: Any) -> PagePosition:
 
 @dataclass(frozen=True, slots=True)
 class SortOrder:
-    """``type``: of the value ``v``, None when there is only the identifier. ``required``: there is always a value."""
+    """A sort order. ``type``: of the value ``v``, None for IDs only. ``required``: never null."""
 
     type: str | None
     required: bool
@@ -84,7 +84,7 @@ class SortOrder:
         return 'v collate "C"' if self.type == "text" else "v"
 
     def beyond_position_sql(self, position: PagePosition, parameters: SqlParameters) -> str:
-        """The condition of what comes after a position, or before it. Raises InvalidCursorException."""
+        """The SQL condition for rows after (or before) a position. Raises InvalidCursorException."""
         up = self.descending == (position.direction == "previous")
         sign = ">" if up else "<"
         id_ = parameters.add(position.id, "uuid")
@@ -107,7 +107,7 @@ def _check_type(value: Any, type_: str) -> Any:
 
 
 def sort_order_of(request: SearchRequest[Any], values: list[ScalarSql | None]) -> SortOrder:
-    """The order of a search, whose kinds have these values; the newest first unless the client says (settled 1.1).
+    """The sort order of a search over kinds with these values; newest first by default (settled 1.1).
 
     Whoever pages by index while others come sees somebody twice then, but misses nobody.
     """

@@ -70,14 +70,14 @@ class ScimWireFormat(ScimService):
         self._quirks = QuirkNormaliser(str(schema.id) for schema in provider.schemas)
 
     def max_body_size(self, request: ScimRequest) -> int | None:
-        """Bytes of a body: 1 MiB (settled 1), of a bulk request what its discovery document says."""
+        """The maximum body size: 1 MiB (settled 1); for bulk requests, as in the discovery document."""
         limit = super().max_body_size(request)
         return MAX_JSON_BODY if limit is None else limit
 
     # Reading
 
     def read_body(self, model: type[_Model], body: bytes, content_type: str | None, scim_ctx: Context) -> _Model:
-        """The validated body, after what is tolerated was put right. Raises SCIMException."""
+        """The validated body, with known IdP quirks corrected. Raises SCIMException."""
         payload = super().decode_body(body, content_type)
         wrong: dict[int, SCIMException] = {}
         if scim_ctx is Context.BULK_REQUEST:
@@ -220,7 +220,7 @@ class ScimWireFormat(ScimService):
         page: SearchPage,
         search_request: SearchRequest[Any],
     ) -> ScimResponse:
-        """The page. The parent validates and dumps what it has just dumped, which is most of its time."""
+        """A page of results. Overrides the parent, which would validate and serialise twice."""
         found: list[Any] = page.resources
         resources = [
             self._located(base_url, resource)
@@ -257,7 +257,7 @@ class ScimWireFormat(ScimService):
         return document
 
     def bulk_failure(self, outcome: dict[str, Any], exception: Exception) -> dict[str, Any]:
-        """What was wrong with one operation; what is wrong with the service ends the whole request, undone."""
+        """The error of one bulk operation; a service error undoes the whole request."""
         if not isinstance(exception, SCIMException | Problem):
             raise exception
         return super().bulk_failure(outcome, exception)
@@ -276,7 +276,7 @@ class ScimWireFormat(ScimService):
 
     @staticmethod
     def error_of(exception: Exception) -> Error:
-        """As the parent's: the error body of RFC 7644 3.12, of our own problems too."""
+        """As the parent's: the error body of RFC 7644 3.12, also for our own problems."""
         if isinstance(exception, SCIMException):
             error = exception.to_error()
             error.detail = _QUOTED.sub(r"\2: \1", error.detail or "")

@@ -43,7 +43,7 @@ _GROUP: Final = "urn:ietf:params:scim:schemas:core:2.0:Group"
 
 @cache
 def build_scim_provider() -> ScimProvider:
-    """Users with the enterprise extension, and groups of them: classes made anew, a quarter of a second's work."""
+    """Build the SCIM provider: users with the enterprise extension, and groups. Takes 250 ms."""
     schemas = load_default_schemas()
     return ScimProvider.from_discovery(
         [_prune_schema(schema) for schema in schemas.values()],

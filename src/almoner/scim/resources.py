@@ -82,7 +82,7 @@ def build_resource(ids: Ids, model: type[Resource[Any]], row: StoredResource) ->
 
 
 def resource_json(ids: Ids, model: type[Resource[Any]], row: StoredResource) -> dict[str, Any]:
-    """The resource of a row as JSON has it, without its location: what is stored was dumped from a model."""
+    """A row's resource as JSON without its location; stored data were serialised from a model."""
     value: dict[str, Any] = {
         **row.profile,
         "schemas": _schemas(model, row.profile),
@@ -164,7 +164,7 @@ def _without_empty(value: Any) -> Any:
 
 
 def is_storable_text(text: str) -> bool:
-    """Whether PostgreSQL's text can hold it."""
+    """Whether PostgreSQL can store the text."""
     return "\x00" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 

@@ -29,7 +29,7 @@ _LONG: Final = frozenset({"members", "groups"})
 
 
 def scim_operations_in_body(payload: Any, most: int | None = None) -> list[Any]:
-    """The operations of a PATCH or a bulk request, as they are in it; none where there is no list.
+    """The operations in a PATCH or bulk request; none if it has no list.
 
     Raises PayloadTooLargeException, InvalidSyntaxException for two lists.
     """

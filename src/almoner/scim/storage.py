@@ -67,7 +67,7 @@ class PostgresStorage(AsyncScimStorage):
         self._within = False
 
     def operation(self) -> AbstractAsyncContextManager[None]:
-        """One operation; what a failed one did is undone (RFC 7644 3.7)."""
+        """A savepoint for one operation; a failed one is undone (RFC 7644 3.7)."""
         return self._step()
 
     @asynccontextmanager
@@ -112,7 +112,7 @@ class PostgresStorage(AsyncScimStorage):
         *,
         position: Any = None,
     ) -> SearchPage:
-        """One page of what matches. Raises InvalidFilterException, InvalidCursorException."""
+        """One page of matches. Raises InvalidFilterException, InvalidCursorException."""
         kinds = list(dict.fromkeys(self._kind(type_) for type_ in resource_types))
         search = Search(self._tx.ids, self._partner, {kind: self._model(kind) for kind in kinds}, search_request)
         found = await search.run(self._tx, ordering.parse_position(position) if position is not None else None)
@@ -138,7 +138,7 @@ class PostgresStorage(AsyncScimStorage):
         )
 
     async def create(self, resource_type: ResourceType, resource: Resource[Any]) -> Resource[Any]:
-        """Store somebody new or a new group. Raises UniquenessException, InvalidValueException."""
+        """Create a user or group. Raises UniquenessException, InvalidValueException."""
         kind = self._kind(resource_type)
         profile = resources.profile_from_resource(resource)
         async with self._step(), _refusals():

@@ -42,7 +42,7 @@ _SELECTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class SearchTarget:
-    """One kind that is searched: the condition on its rows, and what they are ordered by."""
+    """One kind of resource to search: its row condition and sort value."""
 
     kind: Kind
     condition: str
@@ -84,7 +84,7 @@ async def list_page(
     backwards: bool,
     counted: bool,
 ) -> list[Record]:
-    """``kind``, ``id`` and ``v`` of what matches, in the order; ``$1``: the partner; last two: limit, offset.
+    """``kind``, ``id`` and ``v`` of the matches, in order. ``$1``: the partner; last two: limit, offset.
 
     ``total``: how many match, when they are ``counted``.
     """

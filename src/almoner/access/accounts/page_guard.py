@@ -593,7 +593,7 @@ class PageContext:
 
 
 def partner_of_visitor(visitor: Visitor) -> Partner:
-    """Whose member the visitor is."""
+    """The partner that the visitor is a member of."""
     return Partner(visitor.realm.id)
 
 

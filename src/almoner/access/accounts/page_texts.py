@@ -90,7 +90,7 @@ def in_english_joined(reasons: Iterable[str]) -> Markup:
 
 
 def language_choices(tags: Iterable[str], texts: PageTexts) -> list[tuple[str, str]]:
-    """Languages with their names, in the order of those."""
+    """The languages to choose from, with their names, in the order of the names."""
     named = [(tag, formats.language_name(tag, texts.language.locale)) for tag in tags]
     return sorted(named, key=lambda pair: pair[1].casefold())
 

@@ -42,7 +42,7 @@ async def read_form(request: Request) -> FormData:
 
 
 async def read_upload(request: Request, declared: UploadDeclaration) -> tuple[FormData, ReceivedUpload]:
-    """The fields of a posted form with a file, and the file or what is wrong with it; without a file as ``read_form``.
+    """Read a posted form with a file: its fields, and the file or its problem.
 
     Raises HTTPException if it is too long or not valid text.
     """

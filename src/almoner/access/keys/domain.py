@@ -225,7 +225,7 @@ class ApiRequest(NamedTuple):
 
     @property
     def received_at(self) -> datetime:
-        """When it came: its identifier says so."""
+        """When the request was received, from its ID."""
         return moment_of_id(self.request_id)
 
 
@@ -267,14 +267,14 @@ class RequestCounts:
     since: datetime | None = None
 
     def of_key(self, key_id: UUID) -> Sequence[int]:
-        """Those of one key, by moment."""
+        """The counts of one key, by time."""
         return self.by_key.get(key_id, [0] * len(self.moments))
 
     @property
     def totals(self) -> Sequence[int]:
-        """Those of all keys, by moment."""
+        """The counts of all keys together, by time."""
         return [sum(counts[position] for counts in self.by_key.values()) for position in range(len(self.moments))]
 
     def is_whole(self, moment: datetime) -> bool:
-        """Whether all requests since then are counted."""
+        """Whether all requests since that time are counted."""
         return self.since is None or self.since <= moment

@@ -109,7 +109,7 @@ async def list_requests_page(
 
 
 async def count_refused_requests(tx: Tx, partner: Partner) -> RequestCounts:
-    """How many requests of each key were refused by a rate limit, as long as the log goes back."""
+    """Count the requests of each key that a rate limit rejected, as far back as the log goes."""
     return await store_requests.count_refused(tx, partner, tx.now - REQUEST_RETENTION)
 
 

@@ -62,7 +62,7 @@ select request_id from api_request where {_RANGE} and status >= 400 {_NEWEST_FIR
 async def list_newest(
     tx: Tx, partner: Partner, filters: ApiRequestFilter, before: UUID | None, limit: int
 ) -> list[ApiRequest]:
-    """The newest matches. Looks through the ``SEARCHED_REQUESTS`` before that one, however few of them match."""
+    """The newest matching requests. Searches at most ``SEARCHED_REQUESTS`` requests before the given one."""
     rows = await tx.fetch(
         _LIST_FAILED if filters.outcome == "failed" else _LIST,
         *_bounds(partner, filters, before),
@@ -81,7 +81,7 @@ async def list_newest(
 async def find_oldest_searched_request(
     tx: Tx, partner: Partner, filters: ApiRequestFilter, before: UUID | None
 ) -> UUID | None:
-    """The oldest request that ``list_newest`` searches; None if it searches all that there are."""
+    """The oldest request that ``list_newest`` searches; None if it searches all."""
     found: UUID | None = await tx.fetchval(
         _END_FAILED if filters.outcome == "failed" else _END,
         *_bounds(partner, filters, before),
@@ -112,7 +112,7 @@ async def count_requests(tx: Tx, partner: Partner, moments: tuple[datetime, date
 
 
 async def count_refused(tx: Tx, partner: Partner, moment: datetime) -> RequestCounts:
-    """Those of each key that a rate limit refused, of the newest ``SEARCHED_REQUESTS`` that failed."""
+    """Count requests rejected by a rate limit, by key, among the newest ``SEARCHED_REQUESTS`` failed ones."""
     lowest = lowest_id_at(moment)
     end: UUID | None = await tx.fetchval(_END_OF_COUNT_REFUSED, partner.id, lowest, SEARCHED_REQUESTS - 1)
     return _counts((moment,), await tx.fetch(_COUNT_REFUSED, partner.id, end or lowest), end)
@@ -144,7 +144,7 @@ async def oldest_request_at(tx: Tx) -> datetime | None:
 
 @across_partners("sweep")
 async def delete_requests(tx: Tx, before: datetime, limit: int) -> int:
-    """Delete what was received by then, at most ``limit``; how many they were."""
+    """Delete up to ``limit`` requests received by then; returns how many."""
     deleted = await tx.execute(
         """
         delete from api_request where ctid in (

@@ -29,7 +29,7 @@ _OWN_PATHS: Final = {"member": "/members", "apikey": "/keys"}
 async def find_display_names(
     tx: Tx, partner: Partner, actors: Iterable[Actor], subjects: Iterable[str]
 ) -> Mapping[str, str]:
-    """Display names, by ID, of members and keys. Who is gone has no name any more."""
+    """Display names of members and API keys, by ID. Deleted ones have none."""
     texts = {*(actor.id for actor in actors), *subjects}
     persons = {found: text for text in texts if (found := tx.ids.parse("member", text))}
     called = {found: text for text in texts if (found := tx.ids.parse("apikey", text))}
@@ -52,7 +52,7 @@ class AuditTexts:
     paths: Mapping[str, str]
 
     def action(self, action: str) -> str:
-        """An action in words: its own, or those that the account page has for it."""
+        """The text of an action."""
         for key in (f"audit_log.action.{action}", f"account.event.{action}"):
             if self.texts.language.has(key):
                 return self.texts.text(key)
@@ -66,7 +66,7 @@ class AuditTexts:
         return self._actor_kind(actor)
 
     def actor_choice(self, actor: Actor) -> str:
-        """Who did it, in a list of plain texts; those without a name are told apart by their IDs."""
+        """The actor as plain text for a list of choices; actors without a name are shown by ID."""
         if name := self.names.get(actor.id):
             return self.texts.text("audit_log.key", name=name) if actor.kind == "key" else name
         who = self._actor_kind(actor)
@@ -77,7 +77,7 @@ class AuditTexts:
         )
 
     def sentence(self, entry: Entry) -> Markup:
-        """Who did what, and to whom, who or what is a link where there is a page."""
+        """The entry as a sentence: who did what to whom, with links to their pages."""
         facts = {"who": self.actor(entry.actor), "what": self.action(entry.action)}
         subject = None if entry.subject == entry.actor.id else self._subject(entry.subject)
         if subject is None:

@@ -93,7 +93,7 @@ class OwnerAvailability(IntEnum):
 
 
 class LastOwnerRequired(IncorrectParams):
-    """``others_invited``: there are more owners, who cannot sign in yet."""
+    """A partner's last owner cannot be removed. ``others_invited``: further owners cannot sign in yet."""
 
     message = "At least one member must be able to manage members"
 

@@ -117,7 +117,7 @@ def _group(row: Record) -> Group:
 
 
 async def insert_group(tx: Tx, partner: Partner, group: Group, people: Sequence[UUID]) -> None:
-    """Store a new group with those of the people who are the partner's members."""
+    """Store a new group with those of the people who are members of the partner."""
     await tx.execute(
         """
         with known as (

@@ -130,7 +130,7 @@ async def get_undeliverable(tx: Tx, email_id: UUID) -> UndeliverableEmail:
 
 
 async def count_undeliverable(tx: Tx, max_count: int) -> int:
-    """How many there are, counted up to ``max_count``."""
+    """Count undeliverable emails, up to ``max_count``."""
     return await store.count(tx, max_count)
 
 
@@ -143,11 +143,11 @@ async def resend(tx: Tx, email_id: UUID) -> None:
 
 
 async def next_deletion_at(tx: Tx) -> datetime | None:
-    """When the oldest is forgotten."""
+    """When the oldest undeliverable email is deleted."""
     oldest = await store.oldest_at(tx)
     return None if oldest is None else oldest + RETENTION
 
 
 async def delete_expired(tx: Tx, limit: int = BATCH) -> int:
-    """Sweep: forget what could not be delivered long ago; how many."""
+    """Delete old undeliverable emails; returns how many."""
     return await store.delete_old(tx, tx.now - RETENTION, limit)

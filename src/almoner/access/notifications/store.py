@@ -61,7 +61,7 @@ async def find(tx: Tx, email_id: UUID) -> UndeliverableEmail | None:
 
 @across_partners("operators")
 async def count(tx: Tx, max_count: int) -> int:
-    """How many there are, counted up to ``max_count``."""
+    """Count undeliverable emails, up to ``max_count``."""
     found: int = await tx.fetchval("select count(*) from (select from undeliverable_email limit $1) counted", max_count)
     return found
 
@@ -82,7 +82,7 @@ async def oldest_at(tx: Tx) -> datetime | None:
 
 @across_partners("sweep")
 async def delete_old(tx: Tx, before: datetime, limit: int) -> int:
-    """Forget those until then; how many."""
+    """Delete undeliverable emails up to that time; returns how many."""
     rows = await tx.fetch(
         """
         delete from undeliverable_email where id in (

@@ -103,7 +103,7 @@ async def count_valid_tokens(tx: Tx, realm: Realm, person_id: UUID, real_now: da
 
 
 async def list_operators(tx: Tx, realm: Realm) -> list[MembershipState]:
-    """All operators, in the order in which they came."""
+    """All operators, oldest first."""
     rows = await tx.fetch(
         f"""
         select {people.COLUMNS}, exists (select from password w where w.person_id = p.id)

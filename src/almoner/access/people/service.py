@@ -43,7 +43,7 @@ async def get(tx: Tx, realm: Realm, person_id: UUID) -> Person:
 
 
 async def find_many(tx: Tx, realm: Realm, people: Iterable[UUID]) -> Mapping[UUID, Person]:
-    """Those of some people who belong to the realm, by ID."""
+    """Those of the people who belong to the realm, by ID."""
     return {person.id: person for person in await store.find_many(tx, realm, list(people))}
 
 

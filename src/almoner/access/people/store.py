@@ -76,7 +76,7 @@ async def find(tx: Tx, scope: Realm | AllPartners, person_id: UUID) -> Person | 
 
 
 async def find_many(tx: Tx, realm: Realm, people: Sequence[UUID]) -> list[Person]:
-    """Those of some people who belong to the realm."""
+    """Those of the people who belong to the realm."""
     rows = await tx.fetch(
         f"select {COLUMNS} from person p where p.realm = $1 and p.id = any($2::uuid[])", realm.id, people
     )

@@ -240,7 +240,7 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
 
 
 def shorten_name(name: str) -> str:
-    """A name in one line, cut where it is too long for one."""
+    """A name on one line, shortened if it is too long."""
     line = " ".join(name.split())
     return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…"
 

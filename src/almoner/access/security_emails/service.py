@@ -82,7 +82,7 @@ async def notify_of_account_changes(tx: Tx, before: Person, after: Person) -> No
 
 
 async def compose_email(tx: Tx, _mails: MailRenderer, job: JobOf[SendSecurityEmail]) -> Email | None:
-    """The email of a job; None when its reader is gone, has no mailbox any more, or may not sign in."""
+    """The email of a job; None if the person was deleted, has no email address or may not sign in."""
     email = job.details
     realm = Realm(email.realm)
     try:

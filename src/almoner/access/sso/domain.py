@@ -187,7 +187,7 @@ class SsoRefused(Exception):
 
     @property
     def details(self) -> str:
-        """What is wrong with the provider's answer, in English; empty where the reason says it all."""
+        """What is wrong with the provider's response, in English; empty if the reason says everything."""
         known = (self.text if self.reason is SsoRefusalReason.TOKEN else None, self.reported)
         return " ".join(one for one in known if one)
 

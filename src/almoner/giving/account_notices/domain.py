@@ -16,7 +16,7 @@ RESPONSE_PERIOD: Final = timedelta(days=90)
 
 @dataclass(frozen=True, slots=True)
 class PayeeAccountNotice:
-    """A notice to a nonprofit of a payee account. ``partner_id``: whose verification needs the account."""
+    """A notice to a nonprofit about a payee account. ``partner_id``: whose verification needs the account."""
 
     account_id: UUID
     partner_id: UUID

@@ -31,7 +31,7 @@ class AccountNoticePages(LinkedPages):
 
     @with_error_pages
     async def show(self, request: Request) -> Response:
-        """The account with a button, or what became of it."""
+        """Show the account with a button to deny it, or what was decided."""
         account_id, visit = self._visited(request)
         async with self._db.read() as tx:
             return self._page(tx, await service.load_page(tx, account_id), visit)

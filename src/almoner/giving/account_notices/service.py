@@ -58,7 +58,7 @@ async def load_page(tx: Tx, account_id: UUID) -> NoticePage:
 
 
 async def deny_ownership(tx: Tx, account_id: UUID) -> bool:
-    """The nonprofit says that the account is not its own; False when that was over. Raises NotFound."""
+    """Record that the nonprofit denies the account; False if that is no longer possible. Raises NotFound."""
     if (await load_page(tx, account_id)).state(tx.now) != "open":
         return False
     return await payee_bank_accounts.deny_ownership(tx, account_id)

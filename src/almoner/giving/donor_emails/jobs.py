@@ -71,7 +71,7 @@ async def _email(
 async def compose_transfer(
     accounts: Mapping[str, BankDetails], tx: Tx, mails: MailRenderer, job: JobOf[About]
 ) -> Email | None:
-    """Where a confirmed transfer goes; None when it is not waited for any more, or there is no such account."""
+    """The email with the transfer details; None if the transfer is no longer awaited."""
     donation = await donations.get(tx, ALL_PARTNERS, job.details.id)
     payment = await bank_transfers.find_awaited_payment(tx, donation)
     pay_to = accounts.get(donation.money.currency)

@@ -29,7 +29,7 @@ class InvalidPeriod(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StatementPeriod:
-    """Days of a time zone, both included; a tax year of the United Kingdom has those of London, as claims do."""
+    """A period of whole days in a time zone; UK tax years use London time."""
 
     first: date
     last: date
@@ -87,7 +87,7 @@ def _latest_end(chosen: StatementPeriod) -> date:
 
 @dataclass(frozen=True, slots=True)
 class DonationSpan:
-    """From a donor's first donation to their last; ``pounds``: some of them are in GBP."""
+    """The time from a donor's first to their last donation; ``pounds``: some are in GBP."""
 
     first: datetime
     last: datetime
@@ -107,7 +107,7 @@ def available_periods(span: DonationSpan | None, zone: tzinfo) -> tuple[list[Sta
 
 @dataclass(frozen=True, slots=True)
 class DonorStatementLine:
-    """One donation. ``organisation_id``: who it is for now; ``reassigned``: which is not whom it was made for."""
+    """One donation. ``organisation_id``: its current nonprofit; ``reassigned``: not the original one."""
 
     receipt: Receipt
     refunded_minor: int
@@ -116,7 +116,7 @@ class DonorStatementLine:
 
     @property
     def is_fully_refunded(self) -> bool:
-        """All of it went back."""
+        """Whether all of the donation was refunded."""
         return self.refunded_minor >= self.receipt.money.minor
 
 
@@ -148,7 +148,7 @@ def totals_by_currency(lines: Iterable[DonorStatementLine]) -> list[StatementTot
 
 @dataclass(frozen=True, slots=True)
 class DonorStatement:
-    """A donor's donations of a period, oldest first. ``opened_by``: the receipt whose donor asked; ``issuer`` of today.
+    """A donor's donations in a period, oldest first. ``opened_by``: the receipt whose link was used.
 
     ``more``: there are more gifts than it holds. ``names``: of the nonprofits that reassigned gifts are for now.
     """

@@ -17,7 +17,7 @@ from almoner.platform.pages import formats
 
 
 async def compose_link(tx: Tx, mails: MailRenderer, job: JobOf[SendStatementLink]) -> Email | None:
-    """The email with the link; None once that is over (real time), or the donor was forgotten."""
+    """The email with the statement link; None after a day (real time) or if the donor was erased."""
     link_id, donation_id = job.details.link, job.details.donation
     asked = await requested_emails.requested_at(tx, link_id)
     if asked is None:

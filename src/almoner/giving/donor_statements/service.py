@@ -33,7 +33,7 @@ SEND: Final = JobKind("statements.send", SendStatementLink)
 
 
 async def get_receipt(tx: Tx, donation_id: UUID) -> Receipt:
-    """The receipt of a donation whose donor may ask. Raises NotFound, also when the donor is not known any more."""
+    """The receipt of a donation whose donor may ask. Raises NotFound, also if the donor was erased."""
     await donor_email_of(tx, donation_id)
     return await receipts.get(tx, donation_id)
 

@@ -33,7 +33,7 @@ class ReceiptDocuments:
         self._pages = pages
 
     def compose_email(self, receipt: Receipt, to: str, manage_url: str | None = None) -> Email:
-        """The email that brings a receipt; the same until something becomes of the gift.
+        """The email with a receipt; the same until the donation is refunded or reassigned.
 
         ``manage_url``: where a regular donation is changed or ended. It is not in the document, which is shown around.
         """
@@ -59,7 +59,7 @@ class ReceiptDocuments:
         return Attachment(receipt.file_name, PDF, await self.render(receipt))
 
     async def render(self, receipt: Receipt) -> bytes:
-        """The PDF; the same bytes each time, until more of the donation goes back, or it is passed on."""
+        """The PDF; the same bytes until the donation is refunded or reassigned."""
         language = self._pages.language(receipt.language)
         public, links = public_notices(self._pages.deployment, language)
         facts = {**self._facts(receipt, language), "public": public}

@@ -108,12 +108,12 @@ class Receipt:
 
     @property
     def is_fully_refunded(self) -> bool:
-        """All of the donation has gone back."""
+        """Whether all of the donation was refunded."""
         return self.refunded is not None and self.refunded.money == self.money
 
     @property
     def kept_minor(self) -> int:
-        """What of the money has not gone back."""
+        """The amount that was not refunded."""
         return self.money.minor - (self.refunded.money.minor if self.refunded else 0)
 
     @property
@@ -142,7 +142,7 @@ class DonationStage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ProgressStep:
-    """One stage of a donation; ``at`` is None while it has not been reached. ``current``: what is being waited for."""
+    """One stage of a donation; ``at``: None until it is reached. ``current``: the stage in progress."""
 
     stage: DonationStage
     at: datetime | None
@@ -165,7 +165,7 @@ _STANDS_STILL: Final = {"refund": "gift.wait.refund", "dispute": "gift.wait.disp
 
 
 def blocking_reason(donation: Donation) -> str | None:
-    """Why nothing more happens with a received donation until its donor's bank, or a refund, has come to an end."""
+    """Why a received donation waits, such as a dispute or a pending refund."""
     if donation.status != "RECEIVED_PAYMENT":
         return None
     if donation.disputed_at is not None:
@@ -186,7 +186,7 @@ def progress_of_donation(receipt: Receipt, donation: Donation) -> list[ProgressS
 
 
 def waiting_message_key(steps: list[ProgressStep], reason: str | None) -> str | None:
-    """The catalogue key that tells the donor why a donation waits; None once it has been paid out."""
+    """The catalogue key that says why a donation waits; None once it is disbursed."""
     for step in steps:
         if step.current:
             if reason in _STANDS_STILL:

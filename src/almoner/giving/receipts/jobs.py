@@ -50,7 +50,7 @@ def _receipt_job(tx: Tx, event: Event) -> NewJob | None:
 
 
 async def compose_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendReceipt]) -> Email | None:
-    """The receipt, issued if it is not yet; None for a donation that gets none, or whose donor is forgotten."""
+    """The receipt, issued if needed; None if the donation gets none or the donor was erased."""
     partner, donation_id = Partner(job.details.partner), job.details.id
     issued = await service.issue_receipt(tx, partner, donation_id, job.details.received)
     to, subscription_id = await service.recipient_of(tx, partner, donation_id)
@@ -75,7 +75,7 @@ def _resend_receipt_job(_tx: Tx, event: Event) -> NewJob:
 
 
 async def record_delivery(tx: Tx, job_details: SendReceipt, result: DeliveryResult) -> None:
-    """The donation says what became of it."""
+    """Record the receipt's delivery on the donation."""
     await donations.record_receipt_delivery(tx, job_details.id, result)
 
 

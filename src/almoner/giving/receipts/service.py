@@ -33,7 +33,7 @@ _PREFIX: Final = re.compile(r"[A-Z0-9]([A-Z0-9-]{0,10}[A-Z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class DonationProgress:
-    """A donation with its receipt and where it is. ``organisation``: who it is for now.
+    """A donation with its receipt and progress. ``organisation``: its current nonprofit.
 
     ``waiting``: the key of the message that says what it waits for, None once it has arrived.
     ``returned_at``: when the last payout of it came back, while no other has arrived.
@@ -49,7 +49,7 @@ class DonationProgress:
 
 
 async def issue_receipt(tx: Tx, partner: Partner, donation_id: UUID, received_at: datetime) -> Receipt | None:
-    """The receipt of a paid hosted donation: the one that was issued, or a new one with the issuer's next number.
+    """The receipt of a paid hosted donation: the existing one, or a new one with the next number.
 
     None for a donation that gets none: not paid on the page. Raises NotFound.
     """
@@ -109,7 +109,7 @@ async def recipient_of(tx: Tx, partner: Partner, donation_id: UUID) -> tuple[str
 
 
 async def get(tx: Tx, donation_id: UUID) -> Receipt:
-    """The receipt that a private link opens, with what has become of the donation since. Raises NotFound."""
+    """The receipt of a private link, with the donation's later changes. Raises NotFound."""
     if (receipt := await store.find(tx, ALL_PARTNERS, donation_id)) is None:
         raise NotFound
     donation = await donations.get(tx, Partner(receipt.partner_id), donation_id)
@@ -151,7 +151,7 @@ async def load_progress(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> 
 
 
 async def update_issuer(tx: Tx, partner: Partner, name: str | None, prefix: str | None) -> Issuer:
-    """Who issues the partner's receipts from now on. Numbers go on; what was issued stays as it is.
+    """Change the issuer of future receipts. Numbers continue, and issued receipts do not change.
 
     None keeps what is set; an empty name is the partner's own, an empty prefix none. Raises ValueError for a name or
     prefix that receipts cannot carry.

@@ -82,14 +82,14 @@ async def _locked(tx: Tx, partner: Partner) -> Record | None:
 
 
 async def update_issuer(tx: Tx, partner: Partner, issuer: Issuer) -> None:
-    """What the receipts that come after this say; the caller has locked the issuer."""
+    """Update a locked issuer, for future receipts."""
     await tx.execute(
         "update receipt_issuer set name = $2, prefix = $3 where partner_id = $1", partner.id, issuer.name, issuer.prefix
     )
 
 
 async def insert(tx: Tx, partner: Partner, receipt: Receipt) -> None:
-    """Store a new receipt and its number as the last of its issuer, whom the caller has locked."""
+    """Store a new receipt and its number as the last one of its locked issuer."""
     await tx.execute(
         f"""
         with numbered as (update receipt_issuer set last_number = $3 where partner_id = $1)
@@ -142,7 +142,7 @@ async def lock_donee(tx: Tx, donee_id: UUID) -> Donee | None:
 
 
 async def insert_donee(tx: Tx, partner: Partner, donee: Donee) -> bool:
-    """Store a proposal; False when there is one already."""
+    """Store a proposed donee; False if there is a proposal."""
     return bool(
         await tx.fetchval(
             """
@@ -164,7 +164,7 @@ async def insert_donee(tx: Tx, partner: Partner, donee: Donee) -> bool:
 
 
 async def end_current_donee(tx: Tx, partner: Partner, by: str) -> None:
-    """The approved one, if there is one, ends."""
+    """End the approved donee, if there is one."""
     await tx.execute(
         """
         update receipt_donee set ended_by = $2, ended_at = $3

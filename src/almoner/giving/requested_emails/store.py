@@ -55,14 +55,14 @@ async def requested_at(tx: Tx, email_id: UUID) -> datetime | None:
 
 @across_partners("sweep")
 async def oldest_at(tx: Tx) -> datetime | None:
-    """When the oldest email that is known was asked for, real time."""
+    """When the oldest stored email was requested (real time)."""
     found: datetime | None = await tx.fetchval("select min(requested_at) from requested_email")
     return found
 
 
 @across_partners("sweep")
 async def delete_old(tx: Tx, before: datetime, limit: int) -> int:
-    """Remove what was asked for until then; how many."""
+    """Delete requests up to that time; returns how many."""
     return int(
         await tx.fetchval(
             """

@@ -28,7 +28,7 @@ class TaggedOrganisation:
 
 @across_partners("registers")
 async def lock_organisations_page(tx: Tx, after: UUID | None, limit: int) -> list[TaggedOrganisation]:
-    """The next published bodies by id, locked until the transaction ends.
+    """The next published organisations by ID, locked until the transaction ends.
 
     What was last said of a body that is listed no more counts for it.
     """

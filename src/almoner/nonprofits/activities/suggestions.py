@@ -139,7 +139,7 @@ class ModelWeights(NamedTuple):
         return {word: value / length for word, value in words.items()} | dict(features.matches)
 
     def sub_tag_scores(self, vector: Mapping[str, float]) -> dict[str, float]:
-        """The score of each sub-tag that was learnt."""
+        """The score of each sub-tag in the model."""
         scores = dict(self.intercepts)
         for feature, value in vector.items():
             for code, weight in self.of.get(feature, {}).items():
@@ -155,7 +155,7 @@ def load_model_weights() -> ModelWeights:
 
 
 def parse_model_weights(read: Mapping[str, Any]) -> ModelWeights:
-    """Weights as their file holds them: whole numbers over ``scale``, for pairs of a sub-tag's place and a weight.
+    """Parse a file of model weights: whole numbers over ``scale``, in pairs of sub-tag and weight.
 
     Places are differences to the one before.
     """
@@ -172,7 +172,7 @@ def parse_model_weights(read: Mapping[str, Any]) -> ModelWeights:
 def suggest_sub_tags(
     name: str, activities: str = "", objects: str = "", *, received: ModelWeights | None = None
 ) -> list[SubTagSuggestion]:
-    """Sub-tags for a body by its name and by what it says that it does and is for, the likeliest first."""
+    """Suggest sub-tags for an organisation by its name, activities and objects, likeliest first."""
     known = received or load_model_weights()
     vector = known.weigh_features(extract_features(name, activities, objects))
     likely = [(score, code) for code, score in known.sub_tag_scores(vector).items() if score >= known.threshold]

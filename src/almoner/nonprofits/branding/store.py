@@ -27,7 +27,7 @@ async def get_for_update(tx: Tx, organisation_id: UUID) -> BrandingContent:
 
 
 async def find_branding(tx: Tx, organisation_id: UUID) -> BrandingContent:
-    """What an organisation has said of how it is shown; empty where it has said nothing."""
+    """The branding that an organisation has set; empty if none."""
     row = await tx.fetchrow(
         """
         select display_name, description, logo, images, primary_color from organisation_branding

@@ -37,7 +37,7 @@ async def get(tx: Tx, partner: Partner, category_id: UUID) -> Category:
 async def list_by_organisation(
     tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]
 ) -> dict[UUID, list[Category]]:
-    """The partner's categories of each of these organisations, by creation; those in none are left out."""
+    """The partner's categories of each organisation, by creation; organisations in none are left out."""
     return await store.list_by_organisation(tx, partner, organisation_ids) if organisation_ids else {}
 
 
@@ -49,7 +49,7 @@ async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> Mappin
 async def update(
     tx: Tx, partner: Partner, category_id: UUID, name: str | UnsetType, attributes: Attributes | UnsetType | None
 ) -> Category:
-    """Change what is given. Raises NotFound, IncorrectParams, UserNameTaken."""
+    """Change a category. Raises NotFound, IncorrectParams, UserNameTaken."""
     category = await _lock(tx, partner, category_id)
     changed = replace(
         category,

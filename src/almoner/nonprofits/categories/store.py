@@ -18,7 +18,7 @@ def _category(row: Record) -> Category:
 
 
 async def insert(tx: Tx, partner: Partner, category: Category) -> bool:
-    """Store a new category; False when its name is taken."""
+    """Store a new category; False if its name is taken."""
     return bool(
         await tx.fetchval(
             """
@@ -64,7 +64,7 @@ async def update(tx: Tx, partner: Partner, category: Category) -> None:
 
 
 async def delete(tx: Tx, partner: Partner, category_id: UUID) -> bool:
-    """Remove a category and its memberships; False when there was none."""
+    """Delete a category and its memberships; False if there was none."""
     removed = await tx.fetchval(
         "delete from category where partner_id = $1 and id = $2 returning true", partner.id, category_id
     )

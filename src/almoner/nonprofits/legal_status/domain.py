@@ -36,7 +36,7 @@ _DECISIVE: Final[frozenset[Step]] = frozenset({"listing", "revocation", "termina
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """What one source says about a registration number.
+    """What one source reports about a registration number.
 
     ``rows`` are its facts, one mapping for each row that tells of it; none: the source does not list it.
     ``data_as_of``: the day of the data that say so, None when the source is not loaded. ``active`` is False where the
@@ -78,12 +78,12 @@ class LegalStatus:
 
     @property
     def active(self) -> bool:
-        """Whether the organisation is active."""
+        """Whether the organisation is active in its register."""
         return not any(reason.step in _DECISIVE and reason.verdict == "fail" for reason in self.reasons)
 
     @property
     def status_override(self) -> OverrideReason | None:
-        """What another list says against the register's listing, such as a revocation."""
+        """What another list reports against the register's listing, such as a revocation."""
         failed = {reason.step for reason in self.reasons if reason.verdict == "fail"}
         if "revocation" in failed:
             return "revoked"
@@ -96,7 +96,7 @@ class LegalStatus:
 
 @dataclass(frozen=True, slots=True)
 class NumberStatus:
-    """What all sources say about a registration number, and its legal status.
+    """The reports of all sources about a registration number, and its legal status.
 
     ``lister``: what the source says that lists it or, where none does, the one that would; None without any source.
     """

@@ -70,14 +70,14 @@ _SUBJECT: Final = """
 
 @across_partners("registers")
 async def find_subject(tx: Tx, organisation_id: UUID, codes: Sequence[str]) -> LegalStatusSubject | None:
-    """One body with what these sources say of it."""
+    """One organisation with the reports of these sources."""
     row = await tx.fetchrow(f"{_SUBJECT} where o.id = $1", organisation_id, codes)
     return _subject(row) if row else None
 
 
 @across_partners("registers")
 async def get_subject_by_number(tx: Tx, registry_id: UUID, number_key: str, codes: Sequence[str]) -> LegalStatusSubject:
-    """A published body by its number with what these sources say of it; of a number without one, what they say."""
+    """A published organisation by its number with these sources' reports; or the reports alone."""
     row = await tx.fetchrow(
         f"{_SUBJECT} where o.registry_id = $1 and o.number_key = $3 and o.partner_id is null",
         registry_id,
@@ -105,7 +105,7 @@ async def get_subject_by_number(tx: Tx, registry_id: UUID, number_key: str, code
 async def find_central_organisation(
     tx: Tx, registry_id: UUID, group_key: str, codes: Sequence[str]
 ) -> LegalStatusSubject | None:
-    """The central body of a group: a listed one before others, then the least number."""
+    """The central organisation of a group: listed ones first, then the lowest number."""
     row = await tx.fetchrow(
         f"""
         {_SUBJECT} where o.registry_id = $1 and o.group_key = $3 and o.is_branch_parent and o.partner_id is null
@@ -119,7 +119,7 @@ async def find_central_organisation(
 
 
 async def list_redated_numbers(tx: Tx, source: str, parts: Sequence[str], codes: Sequence[str]) -> list[str]:
-    """Numbers in these parts of a source of which another list says something that may overrule it."""
+    """Numbers in these parts of a source that another list may override."""
     rows = await tx.fetch(
         """
         select e.number_key from register_entry e
@@ -153,7 +153,7 @@ async def list_subjects(
 async def list_override_candidates(
     tx: Tx, registry_id: UUID, codes: Sequence[str], after: UUID, limit: int
 ) -> list[LegalStatusSubject]:
-    """Bodies after an id that another list may overrule, or that are overruled: by id."""
+    """Organisations after an ID, by ID, that another list overrides or may override."""
     rows = await tx.fetch(
         f"""
         {_SUBJECT} where o.registry_id = $1 and o.partner_id is null and o.id > $3 and (

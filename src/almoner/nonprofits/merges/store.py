@@ -111,7 +111,7 @@ async def replace_links(
     parts: Sequence[str],
     rows: Sequence[KeyedRegisterLink],
 ) -> set[RegistryNumber]:
-    """What these parts of a source say now: links that they say no more, or of another day, end, new ones begin.
+    """Replace the links of these parts of a source; returns the affected numbers.
 
     The numbers of the links that did.
     """
@@ -165,7 +165,7 @@ def _ends(rows: Sequence[Record]) -> set[RegistryNumber]:
 
 
 async def revert_links_of_load(tx: Tx, load_id: UUID, by_load_id: UUID) -> set[RegistryNumber]:
-    """Undo what a load did to links: what it brought never stood, what it ended stands on. The numbers of these."""
+    """Undo a load's changes of links; returns the affected numbers."""
     ended = await tx.fetch(
         f"""
         update register_link set valid_to = valid_from, ended_by_load_id = $2 where load_id = $1 and valid_to is null
@@ -327,7 +327,7 @@ _OVERRULED: Final = """
 async def list_overridden_organisations(
     tx: Tx, kinds: Sequence[SuccessionKind], ids: Sequence[UUID], *, collected_only: bool
 ) -> list[StatusOverride]:
-    """The bodies that are overruled for one of these reasons, and those of these ids."""
+    """Organisations whose status is overridden for one of these reasons, and those with these IDs."""
     within = _BODIES_WITHIN if collected_only else ""
     rows = await tx.fetch(
         f"""
@@ -351,7 +351,7 @@ async def list_status_overrides(tx: Tx, ids: Sequence[UUID]) -> list[StatusOverr
 
 
 async def set_status_overrides(tx: Tx, overrides: Sequence[StatusOverride]) -> None:
-    """Store status overrides, and who is active because of them."""
+    """Store status overrides, and update which organisations are active."""
     await tx.execute(
         """
         update organisation o set status_override = w.status_override, succeeded_by = w.succeeded_by, active = w.active,

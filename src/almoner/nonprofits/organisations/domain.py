@@ -200,7 +200,7 @@ class UnlistedOrganisation:
 
 @dataclass(frozen=True, slots=True)
 class UnpublishedOrganisationRecord:
-    """An organisation that only the partner that created it can see, with what lists show of it."""
+    """An organisation that only its partner can see, as lists show it."""
 
     id: UUID
     partner_id: UUID
@@ -300,7 +300,7 @@ class Branding:
 
 @dataclass(frozen=True, slots=True)
 class PublicDetailsChanged:
-    """The internal event that what is shown of an organisation changed, such as its branding."""
+    """The internal event that an organisation's public details changed, such as its branding."""
 
     organisation: UUID
 

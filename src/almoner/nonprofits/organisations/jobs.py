@@ -18,7 +18,7 @@ tasks: Final = TasksWith[Sequence[FollowerLookup]]()
 async def notify_followers_of_load(
     followers: Sequence[FollowerLookup], context: JobContext, job: JobOf[service.NotifyFollowers]
 ) -> Result:
-    """Tell all followers, a batch in each transaction. Begun again, it goes on where the last commit ended."""
+    """Notify all followers of a load, one batch in each transaction; resumes after an interruption."""
     load_id = job.details.load
     more = True
     while more:

@@ -80,7 +80,7 @@ def normalise_indexed_text(text: str | None) -> str:
 
 
 def extract_search_terms(text: str) -> tuple[str, ...]:
-    """The words that a text must hold to be found in a list: each once, the longest first, as fewest texts hold it."""
+    """The words that a text must contain, each once, longest first."""
     return tuple(sorted(dict.fromkeys(split_words(text)), key=len, reverse=True))
 
 

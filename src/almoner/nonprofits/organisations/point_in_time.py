@@ -15,7 +15,7 @@ _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
-    """The record as it stood after the data of a day. Raises NotFound, also when it was not known yet."""
+    """The record as of a day. Raises NotFound, also if it was not known then."""
     asked = await store.find_record(tx, scope, organisation_id)
     if asked is None:
         raise NotFound

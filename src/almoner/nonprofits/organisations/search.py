@@ -40,7 +40,7 @@ _POSTCODE: Final = re.compile(r"[0-9]{5}-[0-9]{4}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """A stretch of ranked results. ``total`` is exact unless ``exhaustive`` is false: then there are more.
+    """A range of ranked results. ``total``: exact unless ``exhaustive`` is false, then a minimum.
 
     ``similar_only``: none of all has the words as typed. ``zeros_added``: the number was found with zeros before it.
     """
@@ -111,7 +111,7 @@ class _Search:
 async def search_by_text(
     tx: Tx, scope: Scope, filters: OrganisationFilters, text: str, start: int, stop: int, *, best_first: bool
 ) -> SearchResults:
-    """Results ``start`` to ``stop`` (exclusive) for what a person typed."""
+    """Results ``start`` to ``stop`` (exclusive) for a search text."""
     digits = sum(map(str.isdigit, text))
     keys = tuple(possible_number_keys(text)) if digits else ()
     query = SearchQuery.parse(text)

@@ -98,12 +98,12 @@ async def readable_names(tx: Tx, scope: Scope, organisation_ids: Collection[UUID
 
 
 async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
-    """The record as it stood after the data of a day. Raises NotFound, also when it was not known yet."""
+    """The record as of a day. Raises NotFound, also if it was not known then."""
     return await point_in_time.get_as_of(tx, scope, organisation_id, day)
 
 
 async def list_changes(tx: Tx, scope: Scope, organisation_id: UUID, page: Page) -> tuple[list[OrganisationChange], int]:
-    """One page of what its registers changed in an organisation, and the total. Raises NotFound."""
+    """One page of the changes of an organisation by its registers, and the total. Raises NotFound."""
     organisation = await get(tx, scope, organisation_id)
     return await store_history.list_changes_page(tx, organisation.id, page)
 
@@ -267,7 +267,7 @@ async def search_by_text(
 
 
 async def list_best_matches(tx: Tx, scope: Scope, text: str, count: int) -> OrganisationResults:
-    """The best results for what somebody types, of all that the scope may see."""
+    """The best results for a search text among all visible organisations."""
     return await search_by_text(tx, scope, OrganisationFilters(), text, 0, count, best_first=True)
 
 
@@ -278,7 +278,7 @@ async def schedule_load_notifications(tx: Tx, load_id: UUID) -> None:
 
 
 async def emit_public_details_changed(tx: Tx, organisation_id: UUID) -> None:
-    """Notify the followers of an organisation that what is shown of it changed, such as its branding."""
+    """Notify followers that an organisation's public details changed, such as its branding."""
     await outbox.emit_internal(tx, domain.PUBLIC_DETAILS_CHANGED, PublicDetailsChanged(organisation_id))
 
 
@@ -325,7 +325,7 @@ async def notify_followers(tx: Tx, followers: Sequence[FollowerLookup], organisa
 
 
 async def notify_partner(tx: Tx, partner: Partner, organisation_id: UUID) -> schemas.OrganisationResponse:
-    """Tell one partner of an organisation, as after a load that changed it. Raises NotFound."""
+    """Notify one partner of an organisation, for example after a load. Raises NotFound."""
     organisation = await get(tx, partner, organisation_id)
     own = await categories.list_by_organisation(tx, partner, [organisation.id])
     shown = schemas.organisation_response(tx, organisation, own.get(organisation.id, []))

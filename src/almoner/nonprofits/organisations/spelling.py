@@ -86,7 +86,7 @@ class QueryTerm:
 
     @property
     def is_unmatched(self) -> bool:
-        """Whether no dictionary word can stand for it."""
+        """Whether no dictionary word matches it."""
         return not self.weight
 
     def name_query(self) -> str:
@@ -130,7 +130,7 @@ def words_to_look_up(query: SearchQuery) -> list[str]:
 
 
 def is_correctable_word(word: str) -> bool:
-    """Whether a word may be misspelt: numbers, short and very long words are taken as they stand."""
+    """Whether a word may be misspelt; numbers, short and very long words are not corrected."""
     return len(word) in _CORRECTABLE_LENGTHS and not any(character.isdigit() for character in word)
 
 
@@ -197,14 +197,14 @@ def _build_term(word: str, query: SearchQuery, matched: WordSuggestions, *, doub
 
 
 def uncertain_words(terms: Sequence[QueryTerm]) -> list[str]:
-    """The words for which nothing stands, or what hardly anybody uses, so that two slips are likelier than one."""
+    """Words without a match or with rare matches only, which are likely to have two typos."""
     return [
         group.word for group in terms if group.is_unmatched or (group.repaired and group.weight <= RARE_OCCURRENCES)
     ]
 
 
 def required_terms(terms: Sequence[QueryTerm]) -> list[QueryTerm]:
-    """The groups that a result must have, at least one where any stands for something.
+    """The terms that a result must match; at least one if any has a match.
 
     Others only rank: those for which nothing stands, that may be a slip of a weak word, or begin too many words.
     """
@@ -234,14 +234,14 @@ def known_compound_splits(word: str, counts: Mapping[str, int]) -> list[WordCoun
 
 
 def exceeds_count_limit(terms: Sequence[QueryTerm], above: int = _UNCOUNTED_OCCURRENCES) -> bool:
-    """Whether there are certainly more results than are counted; with less above, probably."""
+    """Whether there are more results than are counted: certainly, or probably with a lower ``above``."""
     return len(terms) == 1 and terms[0].weight > above
 
 
 def all_terms_query(
     terms: Sequence[QueryTerm], other: str | None = None
 ) -> tuple[QueryAlternatives, QueryAlternatives]:
-    """(names, elsewhere): the ways of names with all of the groups, and of what else has them, or ``other``."""
+    """Queries (names, elsewhere) for results with all terms in the name or in other fields."""
     rarest_first = sorted(terms, key=lambda one: one.weight)
     named = tuple(one.name_query() for one in rarest_first)
     missing = f"!({' & '.join(named)})"
@@ -259,7 +259,7 @@ def all_terms_query(
 
 
 def initials_query(query: SearchQuery, matched: WordSuggestions) -> str | None:
-    """The tsquery of names with the initials that are typed, when there is one short word that is not common."""
+    """A tsquery for names with the entered initials, if there is one short, uncommon word."""
     if (
         len(query.words) != 1
         or len(query.text) not in INITIALS_LENGTHS

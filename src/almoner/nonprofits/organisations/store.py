@@ -81,7 +81,7 @@ def visible_partner_id(scope: Scope) -> UUID | None:
 
 
 async def find(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation | None:
-    """One organisation: published, or the partner's own. By the id of any of its records: one of them answers."""
+    """One organisation, published or the partner's own, by the ID of any of its merged records."""
     row = await tx.fetchrow(
         _RECORD
         + """
@@ -95,7 +95,7 @@ async def find(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation | No
 
 
 async def find_record(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisation | None:
-    """The record of this very id, also where another one answers for it, as its register alone says it."""
+    """The record with exactly this ID, even if it is merged into another, as its register states it."""
     row = await tx.fetchrow(
         _UNBRANDED + "where o.id = $1 and (o.partner_id is null or o.partner_id = $2)",
         organisation_id,
@@ -139,7 +139,7 @@ async def find_record_by_number(tx: Tx, registry_id: UUID, number_key: str) -> O
 
 
 async def find_many(tx: Tx, scope: Scope, organisation_ids: Sequence[UUID]) -> dict[UUID, Organisation]:
-    """The organisations of these ids, as far as the scope sees them."""
+    """The organisations with these IDs that the scope can see."""
     rows = await tx.fetch(
         _RECORD + "where o.id = any($1) and (o.partner_id is null or o.partner_id = $2)",
         organisation_ids,
@@ -152,7 +152,7 @@ async def find_many(tx: Tx, scope: Scope, organisation_ids: Sequence[UUID]) -> d
 async def registries_of_principal_records(
     tx: Tx, registry_ids: Sequence[UUID], number_keys: Sequence[str]
 ) -> list[UUID]:
-    """The registries of the records that answer for those of these numbers."""
+    """The registries of the principal records of these numbers."""
     rows = await tx.fetch(
         """
         select distinct p.registry_id from organisation o join organisation p on p.id = o.same_as

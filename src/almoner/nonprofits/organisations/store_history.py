@@ -76,7 +76,7 @@ _TOLD_VERSIONS: Final = _versions("e.number_key = o.number_key and e.source = s.
 
 @across_partners("registers")
 async def was_listed_at(tx: Tx, organisation_id: UUID, day: datetime) -> bool | None:
-    """Whether its register listed a body as standing in the data of a day; None for one that no load told of."""
+    """Whether its register listed an organisation as active on a day; None if no load mentioned it."""
     row = await tx.fetchrow(
         f"""
         select bool_or(
@@ -95,7 +95,7 @@ async def was_listed_at(tx: Tx, organisation_id: UUID, day: datetime) -> bool | 
 
 @across_partners("registers")
 async def sources_at(tx: Tx, organisation_ids: Sequence[UUID], day: datetime) -> list[OrganisationSource]:
-    """What told of these records in the data of a day; the listing of the first record comes first."""
+    """The sources of these records on a day, with the first record's listing first."""
     rows = await tx.fetch(
         f"""
         select g.name, o.registry_number, s.code, s.unverified, loaded.data_as_of
@@ -141,7 +141,7 @@ _BRANCH_OF_HELD: Final = _value_on_day("branch_of")
 
 @across_partners("registers")
 async def merged_records_at(tx: Tx, organisation_id: UUID, day: datetime) -> list[UUID]:
-    """The records for which this one answered on a day: of numbers that were ever said to be its own."""
+    """The records that were merged into this one on a day."""
     rows = await tx.fetch(
         f"""
         with recursive body as (
@@ -169,7 +169,7 @@ async def merged_records_at(tx: Tx, organisation_id: UUID, day: datetime) -> lis
 
 @across_partners("registers")
 async def had_branches_at(tx: Tx, organisation_id: UUID, day: datetime) -> bool:
-    """Whether a body was a branch of this one on a day."""
+    """Whether the organisation had a branch on a day."""
     return bool(
         await tx.fetchval(
             f"""
@@ -192,7 +192,7 @@ async def had_branches_at(tx: Tx, organisation_id: UUID, day: datetime) -> bool:
 
 
 async def branding_at(tx: Tx, organisation_id: UUID, moment: datetime) -> BrandingSnapshot | None:
-    """What an organisation had said of itself, with those of its images that are kept; None: nothing."""
+    """The branding at a moment, with images that still exist; None if there was none."""
     row = await tx.fetchrow(
         """
         select b.display_name, b.description, (select key from media where key = b.logo) as logo,
@@ -217,7 +217,7 @@ class NotificationProgress:
 
 
 async def start_notification(tx: Tx, load_id: UUID) -> None:
-    """Start to notify the followers of what the import changed."""
+    """Start to notify the followers of an import's changes."""
     await tx.execute(
         "insert into organisation_change_notification (load_id) values ($1) on conflict (load_id) do nothing", load_id
     )
@@ -234,7 +234,7 @@ async def lock_notification(tx: Tx, load_id: UUID) -> NotificationProgress | Non
 
 
 async def advance_notification(tx: Tx, load_id: UUID, last_notified_id: UUID | None) -> None:
-    """Record that the followers up to this organisation were notified; None: all of them."""
+    """Record that followers up to this organisation were notified; None: all."""
     await tx.execute(
         """
         update organisation_change_notification set last_notified_id = coalesce($2::uuid, last_notified_id),
@@ -271,7 +271,7 @@ async def records_changed_by_load(tx: Tx, load_id: UUID, after: UUID | None, lim
 
 @across_partners("registers")
 async def records_already_notified(tx: Tx, load_id: UUID, records: Sequence[UUID]) -> set[UUID]:
-    """Those of the records of which another record of the same body, with a lesser id, was changed by the load too."""
+    """Those of the records whose organisation was notified by a record with a lower ID."""
     rows = await tx.fetch(
         """
         select o.id from organisation o
@@ -289,7 +289,7 @@ async def records_already_notified(tx: Tx, load_id: UUID, records: Sequence[UUID
 
 @across_partners("registers")
 async def list_former_names(tx: Tx, organisation_id: UUID) -> list[FormerName]:
-    """Names that an organisation had by loads that stand, the newest first."""
+    """An organisation's former names from current loads, newest first."""
     rows = await tx.fetch(
         """
         select c.before #>> '{}' as name, c.at from organisation_change c join register_load l on l.id = c.load_id

@@ -42,7 +42,7 @@ class ReindexBatch:
 
 @across_partners("registers")
 async def repair_index_batch(tx: Tx, after: UUID, limit: int) -> ReindexBatch:
-    """Make what search reads of some bodies what they are. Changes of them wait meanwhile."""
+    """Rebuild the search rows of some organisations, which are locked meanwhile."""
     row = await tx.fetchrow(
         f"""
         with looked as materialized (
@@ -91,5 +91,5 @@ async def rebuild_word_counts(tx: Tx) -> int:
 
 
 async def warm_cache(tx: Tx) -> int:
-    """Have the server read what search reads, so that no question waits for its disk; the bytes, 0 where it cannot."""
+    """Load search tables into the server's cache; returns the bytes, 0 if that is not possible."""
     return int(await tx.fetchval("select prewarm_search()"))

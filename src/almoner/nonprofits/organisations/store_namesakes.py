@@ -58,7 +58,7 @@ _NAMESAKES: Final = f"""
 
 @dataclass(frozen=True, slots=True)
 class NameSearch:
-    """What is looked for: a name and a place as search stores them.
+    """A name and a place to search for, in the form of the search index.
 
     ``further_words``: those of the name beyond the first line; ``queries``: words that are all looked for at once;
     ``near_keys``: numbers a slip away.
@@ -72,7 +72,7 @@ class NameSearch:
 
 
 async def count_namesakes(tx: Tx, organisation: Organisation) -> int:
-    """How many other active bodies of its register have a name of the same words, counted up to 100."""
+    """Count other active organisations of the register with the same words in their name, up to 100."""
     return int(
         await tx.fetchval(
             f"""
@@ -90,7 +90,7 @@ async def count_namesakes(tx: Tx, organisation: Organisation) -> int:
 
 
 async def list_namesakes(tx: Tx, organisation: Organisation, name_search: NameSearch) -> list[Namesake]:
-    """Other active bodies of its register that a name may mean, those with its first line first.
+    """Other active organisations of the register that a name may mean; same first line first.
 
     Those with the first line of this one, of a large family those that share most words beyond it and most of the
     place; those with the very name for their first line; those with all words of the name, or all that it shares with

@@ -52,7 +52,7 @@ CompareBy = Literal["length", "letters"]
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """What to match: ways for names, and for what names lack and places or descriptions have; the text; numbers.
+    """What to match: queries for names and other fields, the text, and numbers.
 
     ``exceeds_count_limit``: there are certainly more than ``COUNTED``, which need not be found to be counted.
     ``counted``: whether the
@@ -70,7 +70,7 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class SearchMatches:
-    """The candidates for ranking, and how many results there are (at most ``COUNTED`` + 1)."""
+    """The candidates for ranking, and the number of results (at most ``COUNTED`` + 1)."""
 
     candidates: list[SearchCandidate]
     total: int
@@ -167,7 +167,7 @@ async def list_page(
 
 
 async def match_numbers(tx: Tx, scope: Scope, filters: OrganisationFilters, keys: Sequence[str]) -> SearchMatches:
-    """Organisations whose number it is."""
+    """Organisations with one of these numbers."""
     where = _Where(scope, filters)
     statement = f"""
         select {NUMBER_TIER} as tier, {_FIELDS} from organisation_search
@@ -184,7 +184,7 @@ async def match_numbers(tx: Tx, scope: Scope, filters: OrganisationFilters, keys
 async def match_words(
     tx: Tx, scope: Scope, filters: OrganisationFilters, request: SearchRequest, offset: int, limit: int
 ) -> SearchMatches:
-    """Organisations with the words that are asked for, or whose number or beginning of the name it is.
+    """Organisations that match the words, the number or the start of the name.
 
     Their order here is fixed but rough: number, whole name, beginning, the foremost where there are too many to count,
     names, then places and descriptions; of each the nearest to the query.
@@ -306,7 +306,7 @@ def _candidate(row: Record) -> SearchCandidate:
 
 
 async def suggest_words(tx: Tx, words: Sequence[str], started: str | None, misspelt: Sequence[str]) -> WordSuggestions:
-    """What the dictionary knows of the words, of a beginning, and one slip away from those suspected words it lacks."""
+    """Dictionary words: the words themselves, completions, and corrections of misspelt ones."""
     rows = await tx.fetch(
         f"""
         select 0 as kind, word as asked, word, occurrences as n from organisation_search_term
@@ -343,7 +343,7 @@ async def suggest_words(tx: Tx, words: Sequence[str], started: str | None, missp
 
 
 async def similar_words(tx: Tx, near: Sequence[str], far: Mapping[str, Sequence[str]]) -> dict[str, list[WordCount]]:
-    """For each word, dictionary words one slip away; for those that are ``far``, words that share letters too.
+    """For each word, dictionary words with one typo; for ``far`` ones, also words with similar letters.
 
     ``far`` has with each word what else may be left of the one that is meant.
     """
@@ -383,7 +383,7 @@ async def similar_words(tx: Tx, near: Sequence[str], far: Mapping[str, Sequence[
 
 
 async def word_counts(tx: Tx, words: Sequence[str]) -> dict[str, int]:
-    """Those of the words that are known, with how often they occur."""
+    """How often each known word occurs."""
     rows = await tx.fetch(
         "select word, occurrences as n from organisation_search_term where word = any($1::text[]) and occurrences > 0",
         list(words),

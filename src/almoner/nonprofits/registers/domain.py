@@ -166,7 +166,7 @@ CHANGED: Final = InternalEvent("internal.register_changed", RegisterChanged)
 
 
 class UnreadableColumn(TypedDict):
-    """In how many rows a column could not be read, and the first of them: (file, line, what may be shown)."""
+    """The number of rows in which a column was unreadable, with examples (file, line, redacted value)."""
 
     rows: int
     examples: list[Sequence[str | int]]

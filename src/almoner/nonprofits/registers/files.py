@@ -23,7 +23,7 @@ _MAX_LINE_LENGTH: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ImportFile:
-    """One file, or one member of a zip, that is to be loaded. ``facts.bytes`` are those of its content."""
+    """A file, or a member of a ZIP file, to be loaded. ``facts.bytes``: the size of its content."""
 
     path: Path
     member: str | None
@@ -44,7 +44,7 @@ class OpenFile:
         return 0 if self._content.closed else self._content.tell()
 
     def lines(self, encoding: str) -> Iterator[str]:
-        """Its text; what is not text in this encoding becomes U+FFFD, and the row goes to quarantine.
+        """The lines of the file; undecodable bytes become U+FFFD, and the row is quarantined.
 
         Raises ImportRefused at a line that is longer than any: what has no ends of lines is no table.
         """
@@ -66,7 +66,7 @@ class OpenFile:
 
 
 def find_files(paths: Sequence[Path]) -> list[ImportFile]:
-    """The files that the paths stand for: folders and zips by what they hold, in the order of the names.
+    """The files at these paths, including those in folders and ZIP files, by name.
 
     Raises ImportRefused when one cannot be read, or when two have the same content.
     """

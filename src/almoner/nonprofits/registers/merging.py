@@ -23,7 +23,7 @@ _STEPS: Final = 5
 
 
 async def registry_of_source(tx: Tx, source: RegisterSource) -> Registry:
-    """The registry whose numbers a source holds. Raises ImportRefused when it was never declared."""
+    """The registry of a source's numbers. Raises ImportRefused if it is not declared."""
     for row in await registries.list_all(tx):
         if row.code == source.registry_code:
             return row
@@ -55,7 +55,7 @@ async def merge_load(
     pace: ProgressReporter,
     few: int,
 ) -> RegisterImport:
-    """Merge what is staged of ``parts``, beside which ``others`` stand; the load with its counts.
+    """Merge the staged ``parts`` with ``others`` unchanged; returns the load with its counts.
 
     Up to ``few`` rows that differ are looked up one by one.
     """

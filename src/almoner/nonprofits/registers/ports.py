@@ -23,11 +23,11 @@ class SourceFile(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name; that of the member where it lies in a zip."""
+        """The file's name; in a ZIP file, the member's name."""
         ...
 
     def lines(self, encoding: str) -> Iterator[str]:
-        """Its text with line ends as they are; what is no text in the encoding becomes U+FFFD."""
+        """The lines with their line ends; undecodable bytes become U+FFFD."""
         ...
 
     def open_binary(self) -> BinaryIO:
@@ -45,12 +45,12 @@ class RegisterSource(Protocol):
 
     @property
     def registry_code(self) -> str:
-        """The registry whose numbers it holds."""
+        """The code of the registry that assigns its numbers."""
         ...
 
     @property
     def lists_organisations(self) -> bool:
-        """Whether its entries are organisations, rather than further facts about them."""
+        """Whether its entries are organisations, not further facts about them."""
         ...
 
     @property
@@ -60,12 +60,12 @@ class RegisterSource(Protocol):
 
     @property
     def repeats_numbers(self) -> bool:
-        """Whether several rows may tell of one number; their facts are then kept as one entry, in order."""
+        """Whether one number can have several rows, which become one entry."""
         ...
 
     @property
     def reads_files_together(self) -> bool:
-        """Whether the files of a load are tables of one extract and read together; else each is read by itself."""
+        """Whether the files are tables of one extract that are read together."""
         ...
 
     @property

@@ -61,11 +61,11 @@ class ProgressReporter:
         self._started = self.clock_now()
 
     def report_bytes_read(self, position: int) -> None:
-        """So many bytes of all files are read."""
+        """Report how many bytes of all files were read."""
         self._report_progress("reading", _READING * (position / self.bytes if self.bytes else 1.0))
 
     def report_merge_steps(self, steps: int, of: int) -> None:
-        """So many steps of the merge are done."""
+        """Report how many steps of the merge are done."""
         self._report_progress("merging", _READING + (1 - _READING) * steps / of)
 
     def _report_progress(self, stage: Any, share: float) -> None:

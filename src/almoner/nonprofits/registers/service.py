@@ -43,7 +43,7 @@ async def list_loads_page(
 
 
 async def undecidable_reason(tx: Tx, load: RegisterImport) -> str:
-    """Why nobody can decide about a load any more; empty where somebody can."""
+    """Why a load cannot be decided any more; empty if it can."""
     if load.status != "quarantined":
         return "This import is not in quarantine."
     if await store_status.find_decision(tx, load.id) is not None:
@@ -66,7 +66,7 @@ async def record_fetched_files(tx: Tx, load_id: UUID, fetched: Sequence[FetchedF
 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
-    """How old the data of each source is, and what became of its loads."""
+    """Collect metrics: the age of each source's data, and the outcomes of its loads."""
     ages, loads = await store_refresh.query_metrics(tx)
     for source, seconds in ages.items():
         telemetry.register_data_age.labels(source).set(seconds)
@@ -93,7 +93,7 @@ async def resolve_load(tx: Tx, source: str | None, named: UUID | datetime) -> Re
 async def compare_loads(
     tx: Tx, old: RegisterImport, new: RegisterImport, ignored: Iterable[str], rows: int
 ) -> tuple[RegisterImportDifference, list[NumberDifference]]:
-    """What differs between two loads of one source, and so many of the numbers. Raises ImportRefused."""
+    """The differences between two loads of a source, with some of the numbers. Raises ImportRefused."""
     if old.source != new.source:
         raise ImportRefused(f"one load is of {old.source}, the other of {new.source}: name two of one source")
     counted = await store_diff.count_differences(tx, old.source, old.id, new.id, ignored)

@@ -15,7 +15,7 @@ from almoner.platform.database.transactions import Tx
 
 @dataclass(frozen=True, slots=True)
 class LoadedPart:
-    """What is loaded of a part."""
+    """The current load of a part of a source."""
 
     load_id: UUID
     data_as_of: datetime
@@ -28,7 +28,7 @@ async def lock_registry(tx: Tx, registry_id: UUID) -> None:
 
 
 async def upsert_source(tx: Tx, registry_id: UUID, source: RegisterSource) -> None:
-    """Enter a source that is loaded for the first time, and what its reader says of it."""
+    """Store a source when it is first loaded, or its changed declaration."""
     await tx.execute(
         """
         insert into register_source (code, registry_id, lists_organisations, unverified, ignored_columns) values ($1,
@@ -51,12 +51,12 @@ async def ignored_columns_of(tx: Tx, source: str) -> list[str]:
 
 
 async def list_unverified_sources(tx: Tx) -> frozenset[str]:
-    """The sources whose readers were never run on a real file."""
+    """Sources whose readers were never tested on a real file."""
     return frozenset(row["code"] for row in await tx.fetch("select code from register_source where unverified"))
 
 
 async def list_imported_parts(tx: Tx, source: str) -> dict[str, LoadedPart]:
-    """What is loaded of a source, by part."""
+    """The current load of each part of a source."""
     rows = await tx.fetch(
         """
         select p.part, p.load_id, p.data_as_of, l.filled_counts
@@ -69,7 +69,7 @@ async def list_imported_parts(tx: Tx, source: str) -> dict[str, LoadedPart]:
 
 
 async def dates_of_loaded_files(tx: Tx, source: str, hashes: Sequence[bytes]) -> dict[bytes, datetime]:
-    """Those of the files that are what is loaded now, and of which day: no part of theirs was loaded again since.
+    """Those of the files that are currently loaded, with their data dates.
 
     One that gave no rows of its own (a table of an extract) stands with its load.
     """
@@ -89,7 +89,7 @@ async def dates_of_loaded_files(tx: Tx, source: str, hashes: Sequence[bytes]) ->
 
 
 async def list_parts_of_files(tx: Tx, source: str) -> list[tuple[str, set[str]]]:
-    """(name, parts) of each file that stands."""
+    """(name, parts) of each currently loaded file."""
     rows = await tx.fetch(
         """
         select f.name, f.parts from register_file f
@@ -101,7 +101,7 @@ async def list_parts_of_files(tx: Tx, source: str) -> list[tuple[str, set[str]]]
 
 
 async def list_existing_numbers(tx: Tx, source: str, keys: Iterable[str]) -> list[str]:
-    """Those of the numbers of which the source says something now."""
+    """Those of the numbers that the source currently lists."""
     rows = await tx.fetch(
         """
         select number_key from register_entry where source = $1 and number_key = any($2::text[]) and valid_to is null
@@ -115,7 +115,7 @@ async def list_existing_numbers(tx: Tx, source: str, keys: Iterable[str]) -> lis
 async def insert_load(
     tx: Tx, registry_id: UUID, load: RegisterImport, bad: Sequence[RejectedRow], parts: Mapping[str, FillCounts]
 ) -> None:
-    """Where a load came from and what it changed. ``parts``: what it brought of each; none of a quarantined one."""
+    """Store a load with its files and counts. ``parts``: their counts; none if quarantined."""
     await tx.execute(
         """
         insert into register_load (
@@ -166,7 +166,7 @@ async def insert_load(
 
 
 async def upsert_parts(tx: Tx, load: RegisterImport, parts: Mapping[str, FillCounts]) -> None:
-    """Say which load each part is of now."""
+    """Store the current load of each part."""
     await tx.execute(
         """
         insert into register_part (source, part, load_id, data_as_of, rows)
@@ -183,7 +183,7 @@ async def upsert_parts(tx: Tx, load: RegisterImport, parts: Mapping[str, FillCou
 
 
 async def update_source_dates(tx: Tx, source: str, registry_id: UUID) -> None:
-    """Date a source by its newest part, and its registry by the newest source that lists its bodies (settled 4)."""
+    """Date a source by its newest part, and its registry by its newest source (settled 4)."""
     await tx.execute(
         """
         update register_source set data_as_of = (select max(data_as_of) from register_part where source = $1)
@@ -242,7 +242,7 @@ async def find_newest_load(tx: Tx, source: str, until: datetime | None = None) -
 
 
 async def find_previous_load(tx: Tx, load: RegisterImport) -> RegisterImport | None:
-    """The load of the same source that stood before."""
+    """The previous load of the same source."""
     chosen = "select * from register_load where source = $1 and status = 'loaded' and id < $2 order by id desc limit 1"
     loads = _loads(await tx.fetch(_LOADS.format(chosen=chosen), load.source, load.id))
     return loads[0] if loads else None
@@ -307,7 +307,7 @@ async def list_rejected_rows(tx: Tx, load_id: UUID, limit: int) -> list[tuple[st
 
 @across_partners("registers")
 async def list_sources(tx: Tx) -> list[SourceStatus]:
-    """How each source stands, by registry and name."""
+    """The status of each source, by registry and name."""
     rows = await tx.fetch(
         """
         select s.code, g.code as registry_code, s.lists_organisations, s.unverified, s.data_as_of, p.oldest, p.parts,

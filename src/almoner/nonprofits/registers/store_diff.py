@@ -84,7 +84,7 @@ async def count_differences(
 async def list_differences(
     tx: Tx, source: str, old: UUID, new: UUID, ignored: Iterable[str], limit: int
 ) -> list[NumberDifference]:
-    """The numbers that differ, those that came and went first."""
+    """The numbers that differ, added and removed ones first."""
     rows = await tx.fetch(
         f"""
         {_DIFFERENT}
@@ -131,7 +131,7 @@ async def list_ended_entries(tx: Tx, after: int, until: int) -> list[Record]:
 
 
 async def restore_previous_parts(tx: Tx, source: str, load_id: UUID) -> list[str]:
-    """The parts of a load are again what an earlier load brought of them, which are told, or not loaded at all."""
+    """Restore a load's parts to their previous loads; returns the restored parts."""
     await tx.execute("delete from register_part where source = $1 and load_id = $2", source, load_id)
     restored = await tx.fetch(
         """

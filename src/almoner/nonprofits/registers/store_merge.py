@@ -88,7 +88,7 @@ class MergeCounts:
 
 
 async def group_repeated_rows(tx: Tx, reading_id: UUID) -> str:
-    """All rows of a number as one record; the table that holds them."""
+    """Combine the rows of each number into one; returns the name of their table."""
     await tx.execute(
         f"""
         create temporary table register_gathered on commit drop as
@@ -102,14 +102,14 @@ async def group_repeated_rows(tx: Tx, reading_id: UUID) -> str:
 
 
 async def has_entries(tx: Tx, source: str) -> bool:
-    """Whether anything of the source stands."""
+    """Whether the source has current entries."""
     return bool(
         await tx.fetchval("select exists (select from register_entry where source = $1 and valid_to is null)", source)
     )
 
 
 def new_rows_query(staging_table: str) -> str:
-    """The rows of a source of which nothing stands."""
+    """A query for the rows of a source without current entries."""
     return f"(select * from {staging_table} where number_key is not null) s"
 
 
@@ -143,7 +143,7 @@ async def compare_staged_rows(
     day: datetime,
     few: int,
 ) -> tuple[str, MergeCounts]:
-    """Learn what differs from what stands, in one pass: the rows that do, and their counts.
+    """Compare staged rows with current entries in one pass; returns the different rows and their counts.
 
     Of the parts that are ``complete_parts`` all that stands is compared, of the ``others`` the numbers that were read.
     What the data of a later day found in another part is not moved back by those of an earlier one (``day``), and what
@@ -190,13 +190,13 @@ _LEFT_GROUP: Final = (
 
 
 async def list_changed_numbers(tx: Tx) -> tuple[list[str], list[str]]:
-    """The numbers that differ, and the groups that had a central body among them."""
+    """The changed numbers, and the groups whose central organisation changed."""
     rows = await tx.fetch("select number_key, left_group from register_delta")
     return [row["number_key"] for row in rows], list({row["left_group"] for row in rows if row["left_group"]})
 
 
 async def compare_reverted_rows(tx: Tx, source: str, staging_table: str, load_id: UUID) -> tuple[str, MergeCounts]:
-    """As ``compare_staged_rows``, for a staging that holds how things stood before a load did what it did."""
+    """Like ``compare_staged_rows``, for staged rows from before a load."""
     await tx.execute(
         f"""
         create temporary table register_delta on commit drop as
@@ -235,7 +235,7 @@ async def _count_differences(tx: Tx, staging_table: str, few: int) -> tuple[str,
 
 
 async def end_entries(tx: Tx, merge: MergeRun) -> None:
-    """The versions that no longer hold end with the day of the data.
+    """End the versions that are no longer current, on the date of the data.
 
     So do earlier ones of these numbers that a load of a later day had ended on its own: it was taken back, or what was
     loaded since counts more.
@@ -262,7 +262,7 @@ async def end_entries(tx: Tx, merge: MergeRun) -> None:
 
 
 async def insert_entries(tx: Tx, merge: MergeRun) -> int:
-    """The versions that hold from now on."""
+    """Insert the new current versions."""
     done = await tx.execute(
         f"""
         insert into register_entry (source, number_key, part, record, valid_from, load_id)
@@ -304,7 +304,7 @@ _RESTORED: Final = "btrim(replace(' ' || o.search_former || ' ', ' ' || s.search
 
 
 async def update_organisations(tx: Tx, merge: MergeRun) -> None:
-    """Bodies that were known and differ, or are listed again. They are found by the names that they had, too."""
+    """Update changed and relisted organisations, and add their former names to search."""
     former = _RESTORED if merge.restores else _FORMER
     await tx.execute(
         f"""
@@ -321,7 +321,7 @@ async def update_organisations(tx: Tx, merge: MergeRun) -> None:
 
 
 async def insert_organisations(tx: Tx, merge: MergeRun) -> None:
-    """Bodies that were not known; their ids go up in the order of the files.
+    """Insert new organisations, with IDs in the order of the files.
 
     What many are branches of is told with them, of few it is found afterwards (slice merges).
     """

@@ -10,7 +10,7 @@ from almoner.platform.outbound.fetching import FetchedFile
 
 
 async def insert_fetched_files(tx: Tx, load_id: UUID, fetched: Sequence[FetchedFile]) -> None:
-    """Where the files of a load came from."""
+    """Store the sources of a load's files."""
     await tx.executemany(
         """
         insert into register_fetch (load_id, position, url, name, etag, last_modified, retrieved_at, sha256, size_bytes)
@@ -42,7 +42,7 @@ async def fetched_files_of_load(tx: Tx, load_id: UUID) -> list[tuple[bytes, date
 
 
 async def next_due_at(tx: Tx, plan: Sequence[Refresh]) -> datetime | None:
-    """When the next source is due; at once where the table is not what the schedule says."""
+    """When the next source is due; at once if the table does not match the schedule."""
     due: datetime | None = await tx.fetchval(
         """
         select case
@@ -62,7 +62,7 @@ async def next_due_at(tx: Tx, plan: Sequence[Refresh]) -> datetime | None:
 
 
 async def sync_schedule(tx: Tx, plan: Sequence[Refresh]) -> None:
-    """Make the table what the schedule says; a source that is new in it is due at once."""
+    """Update the table to match the schedule; new sources are due at once."""
     await tx.execute("delete from register_refresh where source <> all($1::text[])", [one.source for one in plan])
     await tx.execute(
         """
@@ -81,7 +81,7 @@ async def sync_schedule(tx: Tx, plan: Sequence[Refresh]) -> None:
 
 
 async def claim_due_sources(tx: Tx) -> list[str]:
-    """The sources whose time has come; each is next due after its interval."""
+    """Claim the due sources; each is next due after its interval."""
     rows = await tx.fetch(
         "update register_refresh set due_at = $1 + refresh_interval where due_at <= $1 returning source", tx.now
     )

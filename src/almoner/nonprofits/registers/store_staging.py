@@ -98,7 +98,7 @@ async def list_read_files(tx: Tx, reading_id: UUID) -> list[FileReadResult]:
 
 
 async def lock_reading(tx: Tx, reading_id: UUID) -> bool:
-    """Lock a reading; False if another process has it or finished it."""
+    """Lock a reading; False if another process has locked or finished it."""
     try:
         held = await tx.fetchval("select true from register_reading where id = $1 for update nowait", reading_id)
     except asyncpg.LockNotAvailableError:
@@ -133,7 +133,7 @@ async def insert_read_file(tx: Tx, reading_id: UUID, read_result: FileReadResult
 
 
 async def tune_session_for_merge(tx: Tx, reading_id: UUID, *, is_small: bool) -> None:
-    """Statistics, and room for joins of whole tables; ``is_small`` rows are looked up."""
+    """Set memory and planner settings for a merge, and analyse the staging table."""
     await tx.execute("set local work_mem = '64MB'")
     if not is_small:
         # Of the tables that are joined, the larger may have grown since it was analysed: nested loops would be wrong.
@@ -144,7 +144,7 @@ async def tune_session_for_merge(tx: Tx, reading_id: UUID, *, is_small: bool) ->
 
 
 async def reject_repeated_numbers(tx: Tx, reading_id: UUID) -> dict[tuple[int, str], int]:
-    """Of numbers that occur twice, keep one row; how many others there are by (file, part): they are bad now.
+    """Keep one row for each repeated number; returns the rejected rows by (file, part).
 
     A row that says that the organisation is active comes before one that it is not, then the first one.
     """
@@ -185,7 +185,7 @@ async def count_rejected_rows(tx: Tx, reading_id: UUID) -> dict[int, int]:
 
 
 async def list_reader_notes(tx: Tx, reading_id: UUID) -> tuple[str, ...]:
-    """What the reader says of its files."""
+    """The reader's notes about its files."""
     rows = await tx.fetch(
         f"select reason from {staging_table_name(reading_id)} where part = $1 and reason is not null", NOTE
     )
@@ -226,7 +226,7 @@ async def contains_any_number(tx: Tx, reading_id: UUID, keys: Sequence[str]) -> 
 
 
 async def parts_with_known_numbers(tx: Tx, reading_id: UUID, source: str, parts: Sequence[str]) -> set[str]:
-    """Those of the parts of which a number that stands was read."""
+    """Those of the parts in which a known number was read."""
     if not parts:
         return set()
     rows = await tx.fetch(
@@ -271,7 +271,7 @@ async def retain_rejected_numbers(tx: Tx, reading_id: UUID, source: str, *, list
 async def retain_possibly_unreadable_numbers(
     tx: Tx, reading_id: UUID, source: str, complete_parts: Sequence[str], *, doubtful: bool
 ) -> None:
-    """Keep missing numbers that may belong to rows whose number is unreadable.
+    """Retain missing numbers that may belong to rows with an unreadable number.
 
     ``doubtful``: while a name tells it of one such row less than there are, every number that is missing is kept. Rows
     that are published without a number raise no such doubt.
@@ -312,7 +312,7 @@ async def count_retained_numbers(tx: Tx) -> int:
 async def count_missing_numbers(
     tx: Tx, reading_id: UUID, source: str, complete_parts: Sequence[str]
 ) -> tuple[int, int]:
-    """How many numbers stand in parts of a source, and how many of them were not read."""
+    """The current numbers in parts of a source, and how many of them were not read."""
     if not complete_parts:
         return 0, 0
     row = await tx.fetchrow(

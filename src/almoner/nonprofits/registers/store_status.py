@@ -52,7 +52,7 @@ async def list_load_ids(tx: Tx, source: str | None, status: str | None, before: 
 
 
 async def count_loads(tx: Tx, source: str | None, status: str | None) -> int:
-    """How many there are."""
+    """Count loads of a source with a status."""
     found: int = await tx.fetchval(
         """
         select count(*) from register_load
@@ -80,7 +80,7 @@ async def count_undecided(tx: Tx) -> int:
 
 
 async def find_decision(tx: Tx, load_id: UUID) -> RegisterImportDecision | None:
-    """What was decided about a load."""
+    """The decision about a load."""
     row = await tx.fetchrow(
         "select decision, decided_by, decided_at, note from register_load_decision where load_id = $1", load_id
     )
@@ -88,7 +88,7 @@ async def find_decision(tx: Tx, load_id: UUID) -> RegisterImportDecision | None:
 
 
 async def insert_decision(tx: Tx, load_id: UUID, new: RegisterImportDecision) -> bool:
-    """Store a decision; False where there is one."""
+    """Store a decision about a load; False if there is one."""
     made = await tx.fetchval(
         """
         insert into register_load_decision (load_id, decision, decided_by, decided_at, note)

@@ -41,7 +41,7 @@ upload_tasks: Final = TasksWith[RegisterUploadContext]()
 async def import_upload(
     upload_context: RegisterUploadContext, context: JobContext, job: JobOf[ImportUploadJob]
 ) -> Result:
-    """Import one, and keep what became of it."""
+    """Import an uploaded file and record the result."""
     async with context.db.write() as tx:
         upload = await import_uploads.start(tx, job.details.upload)
     if upload is None:

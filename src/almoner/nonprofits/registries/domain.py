@@ -76,7 +76,7 @@ class Registry:
 
     @property
     def unverified(self) -> bool | None:
-        """Whether no verified source lists its bodies; None while it is not loaded."""
+        """Whether no verified source lists its organisations; None while it is not loaded."""
         return all(source.unverified for source in self.sources) if self.sources else None
 
 

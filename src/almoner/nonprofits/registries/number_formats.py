@@ -47,12 +47,12 @@ class NumberText:
 
     @cached_property
     def without_marks(self) -> str:
-        """With its hyphens but without marks, for what stands behind a label."""
+        """The number with its hyphens and without marks, for a text after a label."""
         return "".join(_NUMERO.sub("NO", self.with_hyphens).translate(_MARKS).split())
 
     @cached_property
     def usable(self) -> bool:
-        """Whether it can be a number at all."""
+        """Whether the text can be a number."""
         return len(self.text) <= MAX_CHARACTERS and not is_spreadsheet_quantity(self.text)
 
 
@@ -235,7 +235,7 @@ def parse_stored_number_key(code: str, text: str) -> str | None:
 
 
 def possible_number_keys(text: str) -> list[str]:
-    """Every key that the text may stand for in any register, for a look-up that names none.
+    """All number keys that a text may mean in any register.
 
     An org-id identifier (US-EIN-530196605) stands for one register's number alone.
     """
@@ -256,7 +256,7 @@ _DIGITS: Final = re.compile(r"([A-Z]{0,2})([0-9]+)((?:RR[0-9]{4})?)", re.ASCII)
 
 
 def number_keys_with_zeros(text: str) -> list[str]:
-    """Keys of numbers whose leading zeros a spreadsheet may have taken: ``1-0019709`` of 01-0019709."""
+    """Number keys with the leading zeros that a spreadsheet may have removed."""
     found = _DIGITS.fullmatch(NumberText(text).without_hyphens)
     if found is None:
         return []

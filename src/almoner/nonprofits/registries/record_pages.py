@@ -14,6 +14,6 @@ _PAGES: Final = {
 
 
 def record_page(registry_code: str, registry_number: str) -> str | None:
-    """The register's own page about a number; None where it has none that a number leads to."""
+    """The register's web page of a number; None if there is none."""
     address = _PAGES.get(registry_code)
     return address.format(quote(registry_number, safe="")) if address else None

@@ -47,7 +47,7 @@ async def list_all(tx: Tx) -> list[Registry]:
 
 
 async def list_imported_parts(tx: Tx, registry_id: UUID) -> list[str]:
-    """What is loaded of the files that list a registry's bodies: for the IRS, states."""
+    """The loaded parts of the files that list a registry's organisations; for the IRS, states."""
     rows = await tx.fetch(
         """
         select distinct p.part from register_part p join register_source s on s.code = p.source
@@ -59,7 +59,7 @@ async def list_imported_parts(tx: Tx, registry_id: UUID) -> list[str]:
 
 
 async def insert(tx: Tx, declared: DeclaredRegistry) -> bool:
-    """Enter a registry; false when its code is taken."""
+    """Store a registry; False if its code is taken."""
     done = await tx.execute(
         """
         insert into registry (id, code, name, english_name, country_code) values ($1, $2, $3, $4, $5)

@@ -40,7 +40,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One audit entry. ``at`` is business time; ``details`` hold no personal data and no secret."""
+    """One audit entry. ``at``: business time; ``details``: without personal data and secrets."""
 
     id: UUID
     scope: UUID
@@ -199,7 +199,7 @@ async def list_page(
 
 
 def page_sql(*, by_actor: bool, by_action: bool) -> str:
-    """The SQL of ``list_page`` for one combination of filters, so that each has its own query plan."""
+    """The SQL of ``list_page`` for one combination of filters, which has its own query plan."""
     conditions = [*(["actor_id"] if by_actor else []), *(["action"] if by_action else [])]
     wanted = "".join(f" and {column} = ${number}" for number, column in enumerate(conditions, 5))
     bounds = "id < $2 and id >= $4"

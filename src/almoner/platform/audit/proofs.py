@@ -41,7 +41,7 @@ proof_tasks: Final = TasksWith[Path]()
 
 @proof_tasks.job(PROVE, limit=_LIMIT)
 async def prove_chain(folder: Path, context: JobContext, job: JobOf[ProveChain]) -> Result:
-    """Walk along one chain from its first entry, and store what was found. ``folder``: of exported heads."""
+    """Verify one chain from its first entry, and store the result. ``folder``: of exported heads."""
     exported = await asyncio.to_thread(folder.is_dir)
     proof = await verification.verify_chain(context.db, job.details.scope, folder if exported else None)
     broken = None if proof.broken is None else str(proof.broken)

@@ -71,7 +71,7 @@ class DeploymentGeneration:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentClaim:
-    """The row that says which deployment, on which server, owns this database."""
+    """The row that records which deployment, on which server, owns this database."""
 
     id: UUID
     storage_marks: Sequence[str]
@@ -99,7 +99,7 @@ class DeploymentClaim:
         return acts and self.is_on_server(server)
 
     def recent_generation(self, back: int) -> DeploymentGeneration:
-        """The newest generation, or one of those before it."""
+        """The newest generation, or an earlier one."""
         return DeploymentGeneration(self.generation - back, self.recent_tokens[-1 - back], self.generation_at)
 
     def includes_generation(self, outside: DeploymentGeneration) -> bool:
@@ -189,7 +189,7 @@ async def inspect_for_command(db: Database, marks: DeploymentRecords, dsn: str) 
 
 
 async def release_copy(tx: Tx, copy_finding: CopyFinding, *, takes_over: bool) -> DeploymentClaim:
-    """Make a copy a deployment of its own. ``takes_over``: it also owns what the original stored."""
+    """Make a copy an independent deployment. ``takes_over``: it also owns the original's files."""
     stored = list(copy_finding.claim.storage_marks) if copy_finding.claim is not None and takes_over else []
     await tx.execute("delete from deployment")
     claim = await insert_claim(tx, copy_finding.server, stored)

@@ -76,7 +76,7 @@ class DiskSpace:
 
     @property
     def is_low(self) -> bool:
-        """Whether requests may not write and background work pauses."""
+        """Whether disk space is low: requests may not write, and background work pauses."""
         return self.low_since is not None
 
     @property

@@ -70,7 +70,7 @@ class FairQueue:
         self._closing = False
 
     def try_acquire(self, claimant: QueueClient | None) -> bool:
-        """Take a slot without waiting; False if none is free for the client."""
+        """Acquire a slot without waiting; False if none is free for the client."""
         if not self._free or self._closing:
             return False
         if claimant is not None:
@@ -123,7 +123,7 @@ class FairQueue:
             self.release(claimant)
 
     def close(self) -> None:
-        """Refuse everybody who waits or comes later."""
+        """Reject all waiting and future callers."""
         self._closing = True
         while self._waiting:
             _, turn = self._waiting.popleft()

@@ -48,7 +48,7 @@ class UnreleasedCopyNotice:
 
 
 class DeploymentIdentity:
-    """The deployment that this process belongs to. It may act outside until its database is found to be a copy.
+    """The deployment of this process. It is inactive if its database is found to be a copy.
 
     ``copy``: it is on one that was not released. ``hesitates``: its server was promoted a moment ago, and whether the
     former one still runs is being watched.
@@ -76,7 +76,7 @@ class DeploymentIdentity:
 
     @property
     def is_active(self) -> bool:
-        """Whether the process may act outside."""
+        """Whether the process may act outside its database."""
         return self.copy is None and not self.awaits_promotion
 
     def ensure_active(self) -> None:

@@ -40,7 +40,7 @@ async def rows_after(
 
 
 async def count_up_to(tx: Tx, table: str, where: Conditions, max_count: int) -> int:
-    """How many rows match: exact up to ``max_count``, and one more where there are more."""
+    """Count matching rows up to ``max_count``, and one more if there are more."""
     counted = f"select from {table} where {where.sql or 'true'} order by id limit {int(max_count) + 1}"
     sql = f"select count(*)::int from ({counted}) found"
     return int(await tx.fetchval(sql, *where.values))

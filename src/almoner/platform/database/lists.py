@@ -31,7 +31,7 @@ order by id {order}
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """What a list is sorted by before the ID. ``sql``: of the column, as its index has it."""
+    """A list's sort column before the ID. ``sql``: the expression in its index."""
 
     column: str
     type: str

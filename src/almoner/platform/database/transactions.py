@@ -335,7 +335,7 @@ class Database:
 
     @asynccontextmanager
     async def around(self) -> AsyncIterator[Tx]:
-        """A transaction around work that has its own transactions: it only holds the idempotency lock and the answer.
+        """A transaction around nested ones: it only holds the idempotency lock and stores the response.
 
         The work may call the outside. It needs connections while this one is held, so that at most half of the pool is
         given to such calls: with all of it, each would wait for the others for ever.

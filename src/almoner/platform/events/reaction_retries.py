@@ -25,7 +25,7 @@ def reaction_retry_job(reaction: Reaction, event: Event) -> NewJob:
 
 
 def handlers(reactions: Sequence[Reaction]) -> Mapping[str, Handler]:
-    """The handler of those jobs."""
+    """The job handlers that retry reactions."""
     named = {reaction.name: reaction for reaction in reactions}
 
     async def react(context: JobContext, job: Job) -> Result:

@@ -38,7 +38,7 @@ class UploadLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewUpload:
-    """What is uploaded. ``source``: how the file is read; ``forced``: also if the load checks are against it."""
+    """An uploaded file. ``source``: its reader; ``forced``: import despite failed load checks."""
 
     kind: Kind
     source: str
@@ -52,7 +52,7 @@ class NewUpload:
 
 @dataclass(frozen=True, slots=True)
 class ImportUpload:
-    """An uploaded file, and what became of it. ``reason``: why nothing was loaded."""
+    """An uploaded file and its result. ``reason``: why nothing was loaded."""
 
     id: UUID
     kind: Kind
@@ -108,7 +108,7 @@ async def list_newest(tx: Tx, kind: Kind, limit: int) -> list[ImportUpload]:
 
 
 async def start(tx: Tx, upload_id: UUID) -> ImportUpload | None:
-    """Note that a job imports it; None if that is done, or there is none."""
+    """Record that a job imports an upload; None if it is finished or missing."""
     row = await tx.fetchrow(
         f"""
         update import_upload set status = 'importing' where id = $1 and status in ('waiting', 'importing')
@@ -122,7 +122,7 @@ async def start(tx: Tx, upload_id: UUID) -> ImportUpload | None:
 async def finish(
     tx: Tx, upload_id: UUID, status: Status, *, load_id: UUID | None = None, reasons: Sequence[str] = ()
 ) -> None:
-    """Store what became of it."""
+    """Store the result of an import."""
     await tx.execute(
         """
         update import_upload set status = $2, load_id = $3, reason = $4, finished_at = $5
@@ -140,7 +140,7 @@ _LONGEST_REASON: Final = 2000
 
 
 async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
-    """Those of the keys under which a file waits to be imported."""
+    """Those of the keys that a waiting upload refers to."""
     rows = await tx.fetch(
         "select storage_key from import_upload where storage_key = any($1::text[]) and finished_at is null", list(keys)
     )
@@ -166,6 +166,6 @@ async def refuse(db: Database, upload: ImportUpload, reason: str) -> None:
 
 
 async def remove_file(blobs: BlobStore, upload: ImportUpload) -> None:
-    """Remove the file of a finished upload. What a storage that is away keeps is swept later."""
+    """Delete the file of a finished upload. If the storage is unavailable, the sweep deletes it later."""
     with suppress(StorageUnavailable):
         await blobs.remove(upload.storage_key)

@@ -100,7 +100,7 @@ class Storage(DeploymentRecords, Protocol):
         ...
 
     async def purge_trashed(self, trashed_blob: TrashedBlob) -> None:
-        """Delete a blob from the trash for good."""
+        """Permanently delete a blob from the trash."""
         ...
 
 

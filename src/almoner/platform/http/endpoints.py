@@ -276,7 +276,7 @@ class QueryReader:
         return frozenset(name for name, (alias, _) in self.names.items() if alias in typed)
 
     def without_texts(self, pairs: Sequence[tuple[str, str]]) -> str:
-        """A query that was accepted, as a log keeps it: what is typed freely is left out."""
+        """A valid query as it is logged, without free text."""
         shown = "&".join(f"{name}={quote(value, safe=':') if name in self._typed else '…'}" for name, value in pairs)
         return shown[:_LONGEST_LOGGED]
 

@@ -10,7 +10,7 @@ from almoner.platform.http.replies import allow_header, envelope_suffix
 
 @dataclass(frozen=True, slots=True)
 class BoundEndpoint:
-    """An endpoint with what is precomputed to run it."""
+    """An endpoint with the precomputed data to run it."""
 
     endpoint: Endpoint
     route: str

@@ -143,7 +143,7 @@ def map_schema(schema: Any, change: Callable[[Schema], Schema]) -> Any:
 
 
 def clean_schema(schema: Any) -> Any:
-    """Drop generated titles, which say nothing that the names do not; write code as Markdown does."""
+    """Remove generated titles and format code as Markdown."""
     if isinstance(schema, list):
         return [clean_schema(item) for item in schema]
     if not isinstance(schema, dict):
@@ -218,7 +218,7 @@ def mark_enum_extensible(schema: Schema) -> Schema:
 
 
 def is_leaf(schema: Schema) -> bool:
-    """Whether it is a value without a name of its own that says by itself neither its example nor all its values."""
+    """Whether a schema is an unnamed value without its own example or fixed values."""
     telling = {"examples", "const", "enum", OPEN_ENUM, "$ref", "properties", "allOf"}
     texts = all(option.get("type") == "string" for option in schema.get("anyOf", ()))
     records = "$ref" in schema.get("items", ())  # their schema says it: lists of whole records took 18 kB

@@ -42,7 +42,7 @@ class UploadIntake:
     async def receive_file(
         self, claim: IdempotencyClaim | None, uploaded: UploadedFile, declared: UploadDeclaration
     ) -> AsyncIterator[CheckedFile | StoredFile]:
-        """The checked and stored file for a block. Raises FiletypeNotSupported, Replayed."""
+        """Check an uploaded file, and store it if the route declares that; deleted if the block fails."""
         async with self._leased(claim):
             checked = await self._checker.check(
                 uploaded.content,
@@ -79,13 +79,13 @@ class UploadIntake:
     async def render_page(
         self, content: BinaryIO, longest_side: int, *, pdf_page: int = 1, quarter_turns: int = 0
     ) -> CheckedFile:
-        """A page of a stored PDF, or a picture, made anew to be shown. Raises FiletypeNotSupported."""
+        """Render a page of a stored PDF or an image. Raises FiletypeNotSupported."""
         return await self._checker.check(
             content, None, longest_side=longest_side, pdf_page=pdf_page, quarter_turns=quarter_turns
         )
 
     async def render_picture(self, content: BinaryIO, longest_side: int) -> CheckedFile:
-        """A picture made anew, by the confined process; nothing else is taken. Raises FiletypeNotSupported."""
+        """Re-encode an image in the confined process. Raises FiletypeNotSupported."""
         return await self._checker.check(content, images.MEDIA_TYPES, longest_side=longest_side)
 
     @asynccontextmanager

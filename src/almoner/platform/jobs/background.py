@@ -16,7 +16,7 @@ from almoner.platform.observability.telemetry import Telemetry
 
 
 class BackgroundWorker:
-    """Runs all background work; ``drain`` does what is due now and returns."""
+    """Runs all background work; ``drain`` runs what is due now and returns."""
 
     def __init__(self, db: Database, duties: BackgroundTasks, telemetry: Telemetry) -> None:
         self.db = db
@@ -54,7 +54,7 @@ class BackgroundWorker:
         return await dispatcher.count_undispatched_events(tx) + overdue + (await queue.queue_metrics(tx)).outstanding
 
     async def sandbox_clock_limit(self, tx: Tx) -> datetime | None:
-        """The time that the sandbox clock may not pass until the work due by then is done; None without a limit."""
+        """The time that the sandbox clock may not pass until the work due by then is done."""
         return await self.sweeper.sandbox_clock_limit(tx)
 
     async def next_due_at(self, tx: Tx) -> datetime | None:

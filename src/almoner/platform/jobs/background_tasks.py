@@ -68,7 +68,7 @@ class Schedule:
     sandbox_clock_limit: Callable[[Tx], Awaitable[datetime | None]] | None = None
 
     async def due_at(self, tx: Tx) -> datetime | None:
-        """When the job is due next; None if nothing is in sight. What is due now does not wait for a period's end."""
+        """When the job is next due; None if unknown. Overdue work does not wait for the period's end."""
         moment = await self.next_due(tx)
         if moment is None or self.every is None or moment == tx.now:
             return moment
@@ -97,7 +97,7 @@ class BackgroundTasks:
 
 
 def join_tasks(all_tasks: Iterable["BackgroundTasks | Tasks"]) -> BackgroundTasks:
-    """Those of all slices. Raises ValueError for a kind of job or a schedule that is declared twice."""
+    """Combine the tasks of all slices. Raises ValueError if a job kind or schedule is declared twice."""
     handlers: dict[str, Handler] = {}
     reactions: list[Reaction] = []
     schedules: dict[str, Schedule] = {}
@@ -224,7 +224,7 @@ class TasksWith(Generic[_P]):
         )
 
     def using(self, parts: _P) -> BackgroundTasks:
-        """All that was declared, with what it needs."""
+        """The declared tasks, bound to their dependencies."""
         tasks = Tasks()
         for declare in self._declared:
             declare(tasks, parts)

@@ -16,7 +16,7 @@ _FIRST: Final = 2**63 - 1
 
 
 class NoSuchDeadJob(LookupError):
-    """There is no such job, or it has not given up, or somebody has decided about it."""
+    """There is no such dead job, or it was already retried or dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class DeadJob:
 
 @dataclass(frozen=True, slots=True)
 class KindInQueue:
-    """What waits of one kind. ``retrying``: of those due, how many have failed before; ``error``: why one did."""
+    """The waiting jobs of one kind. ``retrying``: due jobs that have failed; ``error``: one of their errors."""
 
     kind: str
     due: int
@@ -103,7 +103,7 @@ class LaneBacklog:
 
 
 async def count_lane_jobs(tx: Tx, lanes: Sequence[str]) -> Mapping[str, LaneBacklog]:
-    """What waits in these lanes; those where nothing does are left out."""
+    """Count the waiting jobs in these lanes; empty lanes are left out."""
     rows = await tx.fetch(
         """
         select lane, count(*) as waiting, min(created_at) as oldest_at from job

@@ -35,7 +35,7 @@ async def process_rows(
     *,
     key: Callable[[_T], object] = attrgetter("id"),
 ) -> list[_T]:
-    """Handle rows together, or, where that fails, each by itself; returns those that failed, which are logged.
+    """Process rows together, or one at a time if that fails; returns the failed rows, which are logged.
 
     What was done of a row that failed is undone. Raises what says that the database is away, which is no row's failure.
     """
@@ -53,7 +53,7 @@ async def process_due_rows(
     handle: Callable[[Sequence[_R]], Awaitable[object]],
     limit: int,
 ) -> int:
-    """Handle the first batch of due rows that has any that do not fail; returns how many did not.
+    """Process the first batch of due rows that do not all fail; returns how many succeeded.
 
     Those that fail stay due. They are tried and logged again after five minutes: ``lock_due`` is given those that rest,
     to pass over them.

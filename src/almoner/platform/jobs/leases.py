@@ -58,7 +58,7 @@ class LeasedFlow(Protocol[_C, _R, _O]):
         ...
 
     async def record(self, tx: Tx, call: _C, result: _R) -> FlowDone[_O] | None:
-        """Store the call's result. None: prepare again, there is more to do."""
+        """Store the call's result. None: prepare the next call."""
         ...
 
 

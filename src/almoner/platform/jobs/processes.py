@@ -25,7 +25,7 @@ _FORGET: Final = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class LiveProcess:
-    """A process that gave a sign of life. ``checks``: what it saw outside of the database, at ``checked_at``."""
+    """A process with a recent heartbeat. ``checks``: its external checks at ``checked_at``."""
 
     role: Role
     version: str

@@ -116,7 +116,7 @@ class ScheduleRunner:
         return [moment for moment in due if moment is not None]
 
     async def sandbox_clock_limit(self, tx: Tx) -> datetime | None:
-        """The time that the sandbox clock may not pass until the work due by then is done; None without a limit."""
+        """The time that the sandbox clock may not pass until the work due by then is done."""
         limits = [await one.sandbox_clock_limit(tx) for one in self._schedules if one.sandbox_clock_limit is not None]
         return min((moment for moment in limits if moment is not None), default=None)
 

@@ -23,7 +23,7 @@ class BackupReport:
     note: str
 
     def is_recent(self, real_now: datetime) -> bool:
-        """Whether it is of this night or the last."""
+        """Whether the backup is from the last two nights."""
         return self.finished_at is not None and self.finished_at > real_now - _TOO_OLD
 
 
@@ -52,6 +52,6 @@ async def list_backups(tx: Tx) -> list[BackupReport]:
 
 
 async def last_wal_archived_at(tx: Tx) -> datetime | None:
-    """When PostgreSQL has last archived WAL; None where it archives none."""
+    """When PostgreSQL last archived WAL; None if it does not."""
     moment: datetime | None = await tx.fetchval("select last_archived_time from pg_stat_archiver")
     return moment

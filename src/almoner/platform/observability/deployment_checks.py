@@ -18,7 +18,7 @@ Status = Literal["ok", "warning", "failed", "skipped"]
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One check: what was found, and what to do about it. ``host``: which one, of a check that looks at several."""
+    """The result of a check, with advice. ``host``: of a check of several hosts."""
 
     name: str
     status: Status
@@ -51,7 +51,7 @@ async def run_probes(probes: Sequence[NamedProbe]) -> AsyncIterator[CheckResult]
 
 
 def describe_error(error: BaseException) -> str:
-    """The error and what it came from, on one line."""
+    """The error and its causes, on one line."""
     cause = error.__cause__
     own = " ".join(str(error).split())[:400]
     if cause is None:

@@ -41,7 +41,7 @@ DATABASE_ERRORS: Final = (*UNAVAILABLE_ERRORS, asyncpg.PostgresError)
 
 
 def failure_log_fields(error: BaseException) -> dict[str, object]:
-    """Fields of a log line: the class and the place, never the message, which may hold what a partner sent."""
+    """The log fields of an error: class and place, not its message, which may contain user data."""
     frames = traceback.extract_tb(error.__traceback__)
     places = [f"{frame.filename.rpartition('almoner/')[2]}:{frame.lineno}" for frame in frames[-3:]]
     return {"error": type(error).__name__, "where": " ".join(places)}

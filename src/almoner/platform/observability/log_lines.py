@@ -29,7 +29,7 @@ def encode_line(line: object) -> bytes:
 
 
 class LogLineWriter:
-    """Writes whole lines and never raises. ``lost`` counts those that could not be written."""
+    """Writes whole lines and never raises. ``lost``: counts lines that could not be written."""
 
     def __init__(self, write: Write) -> None:
         self._write = write
@@ -55,7 +55,7 @@ class LogLineWriter:
 
 
 class StderrWriter:
-    """Standard error, without waiting for whoever reads it. Raises OSError when a line cannot be written now."""
+    """Writes to standard error without blocking. Raises OSError if a line cannot be written now."""
 
     def __init__(self, fd: int = 2) -> None:
         self._fd = _reopen_pipe(fd)

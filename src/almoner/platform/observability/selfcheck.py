@@ -43,7 +43,7 @@ class ConsistencyCheck:
 
     @property
     def statement(self) -> str:
-        """The whole of it: how many rows break the promise, and some of them."""
+        """The full SQL: the number of violations and some examples."""
         return f"""
             with moment as materialized (select $1::timestamptz as at, $2::timestamptz as wall, $3::text as copy),
             found (example) as materialized ({self.sql})
@@ -54,7 +54,7 @@ class ConsistencyCheck:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A broken promise: by how many rows, and some of them."""
+    """The violations of a check: their number and some examples."""
 
     check: ConsistencyCheck
     count: int
@@ -109,7 +109,7 @@ class CheckRecord:
 
 
 async def record_outcome(tx: Tx, checks: Sequence[ConsistencyCheck], outcome: SelfcheckOutcome) -> None:
-    """Store what a self-check saw, in place of what the one before did."""
+    """Store the results of a self-check in place of earlier ones."""
     found = {finding.check.name: finding for finding in outcome.findings}
     await tx.execute("delete from selfcheck_result where name <> all($1::text[])", [check.name for check in checks])
     await tx.executemany(
@@ -195,7 +195,7 @@ async def run_nightly(dependencies: JobDependencies, context: JobContext, _job: 
 
 
 async def next_selfcheck_at(tx: Tx) -> datetime | None:
-    """The night after the last time; at once where there was none."""
+    """The night after the last self-check; now if there was none."""
     last_run_at: datetime | None = await tx.fetchval("select last_run_at from schedule where name = $1", NIGHTLY)
     if last_run_at is None:
         return tx.now

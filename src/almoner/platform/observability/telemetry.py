@@ -35,7 +35,7 @@ class RequestLine(msgspec.Struct, omit_defaults=True, rename="camel"):
 
 
 class Telemetry:
-    """Where log lines go and what is counted. Lines hold no body, no query, no token and no key (architecture 5)."""
+    """Logs and metrics. Log lines contain no bodies, queries, tokens or keys (architecture 5)."""
 
     def __init__(self, write: Write | None = None) -> None:
         """``write``: standard error where it is not given."""
@@ -139,7 +139,7 @@ class DiskMetrics(Collector):
         self._free, self._refused = free, refused
 
     def collect(self) -> Iterator[Metric]:
-        """What it is now."""
+        """The current values."""
         if self._free is not None:
             described = "Free bytes on the disk of the data directory."
             yield GaugeMetricFamily("almoner_disk_free_bytes", described, value=self._free.size)
@@ -170,7 +170,7 @@ class StoredHistogram(Collector):
         self._counted[labels] = (list(accumulate(places)), total)
 
     def collect(self) -> Iterator[Metric]:
-        """What it is now."""
+        """The current values."""
         family = HistogramMetricFamily(*self._described, labels=self._labels)
         names = [*(str(float(bound)) for bound in self.bounds), "+Inf"]
         for labels, (counts, total) in self._counted.items():
@@ -193,7 +193,7 @@ class StoredCounter(Collector):
         self._counted[labels] = count
 
     def collect(self) -> Iterator[Metric]:
-        """What it is now."""
+        """The current values."""
         family = CounterMetricFamily(*self._described, labels=self._labels)
         for labels, count in self._counted.items():
             family.add_metric(labels, float(count))
@@ -219,7 +219,7 @@ class WatchlistMetrics:
 
 
 class ReviewMetrics:
-    """What waits for a person, and what people have decided, of the whole deployment."""
+    """Metrics of open and decided reviews of the whole deployment."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.open = Gauge("almoner_reviews_open", "Open review cases, by kind.", ("kind",), registry=registry)

@@ -33,7 +33,7 @@ JobHandler = Callable[[Any, Job], Awaitable[Any]]
 
 
 class Tracing:
-    """Makes spans, a share of them; sends them to a collector (OTLP over HTTP)."""
+    """Creates sampled spans and sends them to a collector (OTLP over HTTP)."""
 
     def __init__(self, url: str, share: float, environment: str, clock: Clock) -> None:
         self._clock = clock
@@ -100,7 +100,7 @@ class Tracing:
         return traced
 
     def record_statement(self, query: LoggedQuery) -> None:
-        """A span for a statement that has ended, below what is being done."""
+        """Record a span for a finished statement, as a child of the current span."""
         parent = trace.get_current_span()
         if not parent.is_recording():
             return
@@ -145,5 +145,5 @@ class Tracing:
         return config
 
     def close(self) -> None:
-        """Send what is left."""
+        """Send remaining spans."""
         self._provider.shutdown()

@@ -80,7 +80,7 @@ class AddressRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AddressPolicy:
-    """What a deployment allows besides public HTTPS on port 443.
+    """The target addresses that a deployment allows besides public HTTPS on port 443.
 
     ``loopback``: receivers on this machine, by http or https on any port (the sandbox, while its API is on loopback).
     """

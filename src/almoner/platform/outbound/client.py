@@ -56,7 +56,7 @@ _STREAM_CHUNK: Final = 1 << 18
 
 
 class OutboundFailure(Exception):
-    """The call failed. The text may be shown to whoever set the address."""
+    """The call failed. The text may be shown to the person who set the URL."""
 
 
 class ConnectFailed(OutboundFailure):

@@ -48,7 +48,7 @@ _LIMITS: Final = FetchLimits()
 
 @dataclass(frozen=True, slots=True)
 class FetchedFile:
-    """A downloaded file and what its server said about it.
+    """A downloaded file with its response headers.
 
     ``changed`` is False when the file that lay here is still the published one. ``sha256`` is of the bytes as sent.
     """
@@ -78,7 +78,7 @@ Report = Callable[[FetchProgress], None]
 async def resolve_files(
     db: Database, folder: Path, places: Sequence[str], report: Report | None = None
 ) -> tuple[list[Path], list[FetchedFile]]:
-    """(all files, those that were downloaded) for paths and web addresses, in order.
+    """(all files, downloaded files) for paths and URLs, in order.
 
     ``folder`` is the source's in the data directory. Raises FetchRefused when a path leads nowhere or a file cannot be
     fetched.

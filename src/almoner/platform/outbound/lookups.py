@@ -23,13 +23,13 @@ _running: Counter[str] = Counter()
 
 
 async def look_up(host: str, port: int) -> Sequence[str]:
-    """The addresses of a name, however long the system takes. Raises OSError."""
+    """Resolve a host name without a time limit. Raises OSError."""
     found = await run_in_detached_thread(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM))
     return [str(where[0]) for *_, where in found]
 
 
 async def resolve_host(host: str, port: int = 0) -> Sequence[str]:
-    """The addresses of a name in ten seconds at most. Raises OSError."""
+    """Resolve a host name in at most ten seconds. Raises OSError."""
     if _running[host] >= _MOST_OF_NAME:
         raise socket.gaierror(socket.EAI_AGAIN, f"{_MOST_OF_NAME} lookups of this name have no answer yet")
     _running[host] += 1
@@ -46,7 +46,7 @@ def _end(host: str, asking: "asyncio.Task[Sequence[str]]") -> None:
 
 
 async def connect_to_host(host: str, port: int) -> socket.socket:
-    """A connection to the first address that takes it. Raises OSError."""
+    """Connect to the first address of a host that accepts. Raises OSError."""
     loop, failure = asyncio.get_running_loop(), OSError(f"{host} has no address")
     for address in await resolve_host(host, port):
         connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
@@ -64,7 +64,7 @@ async def connect_to_host(host: str, port: int) -> socket.socket:
 
 
 def open_http_session(timeout: aiohttp.ClientTimeout) -> aiohttp.ClientSession:
-    """HTTP to a peer: nothing from the environment, no cookies. To be made inside the event loop."""
+    """An HTTP session for our own services, without proxies from the environment and without cookies."""
     connector = aiohttp.TCPConnector(resolver=_Resolver())
     return aiohttp.ClientSession(
         connector=connector, timeout=timeout, trust_env=False, cookie_jar=aiohttp.DummyCookieJar()
@@ -72,7 +72,7 @@ def open_http_session(timeout: aiohttp.ClientTimeout) -> aiohttp.ClientSession:
 
 
 def to_resolve_results(host: str, port: int, addresses: Sequence[str]) -> list[ResolveResult]:
-    """Addresses as aiohttp takes them."""
+    """Addresses as aiohttp's resolver returns them."""
     return [
         ResolveResult(
             hostname=host,

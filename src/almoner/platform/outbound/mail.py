@@ -11,7 +11,7 @@ from almoner.platform.database.transactions import Tx
 
 
 class MailRefused(Exception):
-    """The mail server rejected the email for good."""
+    """The mail server rejected the email permanently."""
 
 
 class MailDelayed(Exception):
@@ -50,7 +50,7 @@ class Mail:
     sender_name: str | None = None
 
     def sender(self, configured: str) -> tuple[str, str]:
-        """Name and address of who sends it, where the settings say ``Giving <giving@example.org>``."""
+        """The sender's name and address, where ``configured`` is ``Giving <giving@example.org>``."""
         name, address = parseaddr(configured)
         return " ".join((self.sender_name or name).split()), address
 

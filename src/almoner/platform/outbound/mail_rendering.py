@@ -31,7 +31,7 @@ _TAG_OR_LINE: Final = re.compile(r"(<[^>]*>|\n)")
 
 @dataclass(frozen=True, slots=True)
 class MailBrand:
-    """In whose name a mail is. ``panel`` and ``button``: colours on which white is legible. ``logo``: its address.
+    """The branding of an email. ``panel``, ``button``: colours for white text. ``logo``: its URL.
 
     ``links``: of a partner, shown beside those of the deployment. ``sender``: the name that programs show, None for
     the one in the settings.

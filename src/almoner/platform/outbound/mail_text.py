@@ -12,7 +12,7 @@ _BLANKS: Final = re.compile(r"[ \t\n\r\f]+")  # of HTML: others are kept
 
 
 def text_of_html(html: str, isolate: Callable[[str], str], fact: Callable[[str, str], str]) -> str:
-    """What a reader of the HTML sees: a paragraph for each block, a line for each row, and where each link leads.
+    """The plain text of HTML: a paragraph for each block, a line for each row, and all link targets.
 
     ``isolate``: keeps text of another direction together. ``fact``: a label and its value in one line.
     """

@@ -38,7 +38,7 @@ class MailSent:
 
 @dataclass(frozen=True, slots=True)
 class MailUndeliverable:
-    """The email is not retried. ``refused``: a mail server rejected it for good; otherwise the retries are used up."""
+    """The email is not retried. ``refused``: rejected by a mail server; otherwise out of retries."""
 
     reason: str
     refused: bool

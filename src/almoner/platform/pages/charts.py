@@ -38,7 +38,7 @@ def first_day(today: date) -> date:
 
 
 def daily_chart(counts: Mapping[date, int], today: date) -> DailyChart:
-    """The chart of what was counted by day from ``first_day`` on."""
+    """The chart of daily counts since ``first_day``."""
     days = [today - timedelta(days=back) for back in range(2 * DAYS - 1, -1, -1)]
     before, shown = days[:DAYS], days[DAYS:]
     most = max((counts.get(day, 0) for day in shown), default=0) or 1

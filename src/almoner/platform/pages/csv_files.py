@@ -42,7 +42,7 @@ async def _chain(first: Iterable[bytes], rest: AsyncIterator[bytes]) -> AsyncIte
 
 
 def csv_line(cells: Iterable[str | Decimal]) -> bytes:
-    """RFC 4180; an apostrophe stands before a text that a spreadsheet would run; numbers stay as they are."""
+    """A CSV line (RFC 4180). Texts that a spreadsheet would run as formulas get an apostrophe."""
     written = io.StringIO()
     csv.writer(written).writerow(
         f"{cell:f}" if isinstance(cell, Decimal) else f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells

@@ -91,7 +91,7 @@ def format_timestamp(at: datetime, locale: Locale, zone: tzinfo = UTC) -> str:
 
 
 def format_short_timestamp(at: datetime, locale: Locale, zone: tzinfo = UTC) -> str:
-    """``21 Nov 2026, 09:30`` in the language, for tables whose head names the zone."""
+    """``21 Nov 2026, 09:30`` in the language, for tables whose heading names the time zone."""
     local = at.astimezone(zone)
     date_and_time = str(locale.datetime_formats["medium"]).format(
         dates.format_time(local.time(), "short", locale=locale),
@@ -128,7 +128,7 @@ def format_age(age: timedelta, locale: Locale) -> str:
 
 
 def format_wait(seconds: int, locale: Locale) -> str:
-    """In how long somebody may try again: ``in 3 seconds``, ``in 2 minutes``; rounded up."""
+    """The time until the next attempt: ``in 3 seconds``, ``in 2 minutes``; rounded up."""
     whole = seconds if seconds < _SECONDS_AS_SUCH else -(-seconds // 60) * 60
     return format_age(timedelta(seconds=-whole), locale)
 

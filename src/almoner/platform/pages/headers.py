@@ -51,7 +51,7 @@ def nonce_sources(nonce: str) -> InlineSources:
 
 
 def hash_sources(body: str, nonce: str) -> tuple[str, InlineSources]:
-    """A page without its nonce, which may then be kept and shown again, and the hashes of what had it."""
+    """A page without its nonce, so that it can be cached, and the hashes of its inline parts."""
     found: dict[str, list[str]] = {"style": [], "script": []}
 
     def strip(element: re.Match[str]) -> str:

@@ -27,7 +27,7 @@ _COOKIE_SECONDS: Final = 24 * 3600  # the link opens it again
 
 
 class LinkedPages:
-    """The page of a record for whoever has its link. ``purpose``: of the tokens, and the path."""
+    """The page of a record for the holder of its link. ``purpose``: of the tokens, and the path."""
 
     def __init__(self, db: Database, pages: PageRenderer, purpose: str, record_type: str) -> None:
         self._db = db

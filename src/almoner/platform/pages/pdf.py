@@ -104,7 +104,7 @@ class PdfRenderer:
 
 
 def public_notices(deployment: Deployment, language: Language) -> tuple[Facts, dict[str, str]]:
-    """Contact and notices of the deployment: facts, and the links that they name by key."""
+    """The deployment's contact and notices: template facts, and link URLs by key."""
     public, rtl = deployment.public_links, language.direction == "rtl"
     contact = language.text("page.contact", email=public.contact) if public.contact else None
     notices = [{"label": language.text(key), "link": key} for key, _ in public.notices]

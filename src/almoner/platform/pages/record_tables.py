@@ -16,7 +16,7 @@ Tone = Literal["good", "waiting", "bad"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a list. ``member``: of the record; its kind says how it is shown.
+    """One column of a list. ``member``: of the record; its kind decides the format.
 
     ``named``: the member whose label it has, where not its own. ``sort``: by what the call sorts the list by it.
     """
@@ -28,13 +28,13 @@ class Column:
 
     @property
     def label(self) -> str:
-        """The member whose label it has."""
+        """The member whose label the column shows."""
         return self.named or self.member
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One filter of a list. ``parameter``: of the call; ``choices``: its values where it has few.
+    """One filter of a list. ``parameter``: of the call; ``choices``: its possible values.
 
     ``named``: the member whose label it has, where not its own.
     """
@@ -46,7 +46,7 @@ class Filter:
 
     @property
     def label(self) -> str:
-        """The member whose label it has."""
+        """The member whose label the filter shows."""
         return self.named or self.parameter
 
 
@@ -91,7 +91,7 @@ class Fact:
 
 @dataclass(slots=True)
 class Section:
-    """Facts under a heading, and what is below it. ``title`` is empty for those of the record itself."""
+    """Facts under a heading, with subsections. ``title``: empty for the record's own facts."""
 
     title: str
     facts: list[Fact] = field(default_factory=list)

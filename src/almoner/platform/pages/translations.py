@@ -56,7 +56,7 @@ class Language:
         return f"{self.catalogue.split('-')[0]}-{region}" if region else self.catalogue
 
     def has(self, key: str) -> bool:
-        """Whether there is such a message."""
+        """Whether the catalogue has this message."""
         return key in self._messages
 
     def text(self, key: str, **values: object) -> str:

@@ -122,7 +122,7 @@ def _compare_with_names(searched_name: PreparedName, others: Sequence[PreparedNa
 def best_name_likeness(
     asked: Sequence[str], listed: Sequence[str], *, second_line: str | None = None, in_family: bool | None = None
 ) -> NameLikeness:
-    """The best of all pairs of their names. What a body is also called counts a little less than its name.
+    """The best likeness of all pairs of names. Other names count slightly less than the main name.
 
     ``second_line`` is that of the first listed name: a chapter, a trust, another name. ``in_family``: other bodies have
     the first line too; None where that is not known.
@@ -176,7 +176,7 @@ def _has_address(one: ParsedAddress) -> bool:
 
 
 def compare_parties(party: Party, listed: Party) -> PartyAgreement:
-    """How well what is asked agrees with what is listed."""
+    """How well a searched party and a listed one agree."""
     likeness = best_name_likeness(party.names, listed.names, second_line=listed.second_line, in_family=listed.in_family)
     mine, other = _read(likeness.asked), _read(likeness.listed)
     here, there = parse_address(party), parse_address(listed)

@@ -60,7 +60,7 @@ def word_similarity(one: str, other: str, *, loose: bool = False) -> float:
 
 
 def max_edit_distance(longest: int, *, loose: bool) -> int:
-    """The slips that two words may have of which the longer one has so many letters."""
+    """The edit distance allowed between two words, by the length of the longer one."""
     typos = 1 if longest < _LONG_ENOUGH_FOR_TWO else 2 if longest < _LONG_ENOUGH_FOR_THREE else 3
     return typos + (loose and longest > MIN_WORD_LENGTH)
 

@@ -94,7 +94,7 @@ def _letter_similarity(searched_name: PreparedName, listed: PreparedName) -> flo
 def compare_names(
     searched_name: PreparedName, listed: PreparedName, *, loose: bool = False, persons: bool = False
 ) -> NameLikeness:
-    """How alike two names are: the share of what their words are worth that agrees. The same either way round.
+    """How alike two names are: the weighted share of words that agree; symmetric.
 
     ``loose``: something else speaks for them, so that more slips are forgiven, and letters count as well as words.
     ``persons``: words may be short forms of first names, and single letters the first ones of names.

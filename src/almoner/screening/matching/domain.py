@@ -33,7 +33,7 @@ class ScorePart:
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """A body as somebody names it: all its names, the principal one first, and where it is as far as that is known.
+    """An organisation as described by somebody: its names, the main one first, and its address.
 
     ``second_line``: of the principal name, where it has one; ``in_family``: others of its register have the first line
     of it too, None where that is not known.
@@ -51,7 +51,7 @@ class Party:
 
 @dataclass(frozen=True, slots=True)
 class NameLikeness:
-    """How alike two names are, 0 to 1. ``vetoes`` are what tells them apart for certain, whatever else agrees."""
+    """How alike two names are, 0 to 1. ``vetoes``: certain differences."""
 
     score: float
     parts: tuple[ScorePart, ...]
@@ -62,7 +62,7 @@ class NameLikeness:
 
 @dataclass(frozen=True, slots=True)
 class PartyAgreement:
-    """How well what is asked agrees with what is listed, 0 to 1.
+    """How well a searched party and a listed one agree, 0 to 1.
 
     ``name`` is the score of the names alone, which ``name_parts`` add up to; ``exact``: their words are the same.
     ``whole_name``: what agrees is the name with its first line, and not what the body is also called.
@@ -104,7 +104,7 @@ class SoundedName:
 
 @dataclass(frozen=True, slots=True)
 class PreparedName:
-    """A name, read: ``words`` in one spelling and without weak ones, what each is worth and what it is.
+    """A name in normalised words, without weak ones, with the weight and kind of each.
 
     ``joined`` are the words without blanks, ``whole`` with weak ones, ``bearers`` says how many bodies of the master
     file bear the name, ``open`` that it ends as no name does, in OF, and so was cut; ``acronyms`` are those of its
@@ -129,7 +129,7 @@ class PreparedName:
 
 @dataclass(frozen=True, slots=True)
 class PreparedEntry:
-    """Somebody on a list: ``names`` as they are written.
+    """A watch list entry. ``names``: as written.
 
     ``countries`` and ``identifiers`` are in the form in which subjects have them, too.
 
@@ -148,7 +148,7 @@ class PreparedEntry:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSubject:
-    """Somebody to be screened. ``unplaced``: it may be of any country; those that are known count where they agree."""
+    """A subject to screen. ``unplaced``: its countries may be incomplete; a known one counts if it agrees."""
 
     names: tuple[PreparedName, ...]
     countries: frozenset[str] = frozenset()

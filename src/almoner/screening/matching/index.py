@@ -36,7 +36,7 @@ _REMEMBERED: Final = 16_384
 
 
 class NameIndex:
-    """Listed names by their words. Numbers stand for names, in the order in which they were given.
+    """An index of listed names by their words. Names are identified by their position.
 
     The names themselves are not held. ``text_of``: how one is written.
     """
@@ -74,7 +74,7 @@ class NameIndex:
         self._listed = lru_cache(maxsize=_REMEMBERED)(self._find_listed)
 
     def find_candidates(self, searched_name: PreparedName, *, loose: bool = False) -> list[int]:
-        """The names that may be alike; ``loose``: as ``compare`` means it."""
+        """The positions of names that share words with the searched name."""
         found = set(self._wholes[searched_name.whole])
         if searched_name.bare:
             found.update(self._wholes[searched_name.bare])

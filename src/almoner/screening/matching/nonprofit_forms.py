@@ -34,7 +34,7 @@ _NO_FORM_BEFORE: Final = frozenset("of for to in on and the against".split())
 
 
 class LatinForm(NamedTuple):
-    """A form in Latin letters: its words, its kinds, whether it may be a word as well, and only stands in front."""
+    """A legal form in Latin letters: its words, its kinds, and where it can stand."""
 
     words: tuple[str, ...]
     kind: str
@@ -145,7 +145,7 @@ def _leading_forms() -> frozenset[tuple[str, ...]]:
 
 
 def strip_doubtful_form(words: Sequence[str]) -> Sequence[str] | None:
-    """The words without one that is a form unless it is a word; None where there is no such word."""
+    """The words without an ambiguous legal form; None if there is none."""
     for length in (3, 2, 1):
         if len(words) <= length:
             continue

@@ -9,7 +9,7 @@ _MOST_SHORT: Final = 0xFFFF
 
 
 class PostingLists:
-    """Numbers by what they stand under, in arrays: strings and a list for each would be most of the memory.
+    """Memory-efficient lists of numbers by key.
 
     Keys are known by their hashes. Two that share one (once in many millions of lists) find each other's numbers, too;
     whoever looks for names compares what it finds.
@@ -60,7 +60,7 @@ class PostingLists:
         return () if place < 0 else self._numbers[self._starts[place] : self._starts[place + 1]]
 
     def count(self, key: str) -> int:
-        """How many stand under it."""
+        """Count the numbers under a key."""
         place = self._place(key)
         return 0 if place < 0 else self._starts[place + 1] - self._starts[place]
 

@@ -19,7 +19,7 @@ _UNKNOWN: Final = frozenset(("Co", "Cn"))
 
 @lru_cache(maxsize=8_192)
 def scripts_of_character(sign: str) -> frozenset[str]:
-    """The scripts of the letters that a sign stands for, as Unicode names them; none for what is no letter."""
+    """The Unicode scripts of a letter; none if the character is not a letter."""
     return frozenset(filter(None, map(_script, unicodedata.normalize("NFKC", sign))))
 
 

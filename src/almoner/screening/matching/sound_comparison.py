@@ -70,7 +70,7 @@ coarse_forms: Final = lru_cache(maxsize=4_096)(read_coarse_forms)
 
 
 def max_possible_likeness(matched_weight: float, total: float, matched: int, unmatched: int) -> float:
-    """The most that a name in Latin letters and one of so many words in another script can be alike.
+    """The highest possible likeness of a Latin name and a name of this many words in another script.
 
     ``matched_weight``: of the Latin words that may agree, ``matched`` of them, of all that are worth ``total``. One of
     them may be two words of the other.
@@ -195,7 +195,7 @@ def _shared_letters(one: frozenset[str], other: frozenset[str]) -> int:
 
 
 def is_near_key(key: str, others: Collection[str]) -> bool:
-    """Whether it is one of these keys, or one letter apart."""
+    """Whether a key is one of these keys or differs by one letter."""
     return key in others or any(
         max(len(key), len(other)) >= SHORTEST_NEAR and Levenshtein.distance(key, other, score_cutoff=1) <= 1
         for other in others

@@ -37,7 +37,7 @@ _REMEMBERED: Final = 16_384
 
 
 class SoundIndex:
-    """Listed names by their sounds. ``foreign``: those that are in other scripts.
+    """An index of listed names by sound. ``foreign``: names in other scripts.
 
     ``lengths``: how many words each listed name has that tell something; ``words``: all words of theirs, under which
     ``postings`` has the names.

@@ -149,7 +149,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def strip_diacritics(text: str) -> str:
-    """Without points, accents and lengthening, which names in these scripts have or lack at will."""
+    """A text without points, accents and elongation, which are optional in these scripts."""
     parted = unicodedata.normalize("NFKC", text)
     return "".join(sign for sign in parted if unicodedata.category(sign) not in ("Mn", "Cf") and sign != "\u0640")
 

@@ -78,14 +78,14 @@ def _vowel(cluster: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def coarse_spelling(spelling: str) -> str:
-    """What spellings of one word share: ``jong`` and ``chung`` -> ``con``."""
+    """What all spellings of one word share: ``jong`` and ``chung`` -> ``con``."""
     pieces = _PIECES.findall(_LETTERS.sub("", spelling[:_LONGEST]).replace("wh", "w"))
     classes = (_vowel(piece) if piece[0] in _VOWEL_LETTERS else _CONSONANTS.get(piece, piece) for piece in pieces)
     return _DOUBLED.sub(r"\1", "".join(classes))
 
 
 def coarse_name(words: Iterable[str]) -> str:
-    """What spellings of a whole name share, however its words are parted."""
+    """What all spellings of a name share, however it is split into words."""
     return _DOUBLED.sub(r"\1", "".join(map(coarse_spelling, words)).replace("nk", "n"))
 
 
@@ -118,13 +118,13 @@ def _spellings_of(sign: str, *, first: bool) -> tuple[tuple[str, ...], ...]:
 
 
 def is_syllable(sign: str) -> bool:
-    """Whether a sign is a syllable of Hangul, or a Han sign whose readings are known."""
+    """Whether a character is a Hangul syllable, or a Han character with known readings."""
     return _FIRST_HANGUL <= ord(sign) <= _LAST_HANGUL or tables.han_readings(sign) is not None
 
 
 @lru_cache(maxsize=1_024)
 def name_spellings(name: str) -> tuple[tuple[str, str], ...]:
-    """Ways to spell a name of syllables, the family name and the given one; nothing for what is no such name."""
+    """Ways to spell a syllabic name (family name, given name); empty if it is not one."""
     signs = [sign for sign in name if is_syllable(sign)]
     if not 1 < len(signs) <= _MOST_SYLLABLES:
         return ()

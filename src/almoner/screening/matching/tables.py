@@ -22,17 +22,17 @@ _OF_SEVERAL: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class WordFrequencies:
-    """How often something occurs among ``total`` names; what is not in it occurs seldom."""
+    """How often words occur among ``total`` names; missing words are rare."""
 
     total: int
     of: Mapping[str, int]
 
     def rarity_weight(self, word: str) -> float:
-        """0.12 for the most frequent words to 1 for those that occur nowhere: what an equal word is worth."""
+        """The weight of a matching word: 0.12 for the most frequent to 1 for unknown ones."""
         return max(_LEAST, 1 - log(1 + self.of.get(word, 0)) / log(self.total))
 
     def is_known_word(self, word: str) -> bool:
-        """Whether so many hold it that it is a word of its own, and no slip of another."""
+        """Whether a word is frequent enough not to be a misspelling."""
         return self.of.get(word, 0) >= _KNOWN_TO_MANY
 
 
@@ -50,19 +50,19 @@ def _load_frequencies(name: str) -> WordFrequencies:
 
 @cache
 def word_frequencies() -> WordFrequencies:
-    """Names of bodies that hold a word."""
+    """How many names of organisations contain each word."""
     return _load_frequencies("words.tsv.gz")
 
 
 @cache
 def registered_word_frequencies() -> WordFrequencies:
-    """Registered bodies whose names hold a word; no listed name is counted, and a word that is missing is nobody's."""
+    """How many registered organisations' names contain each word; listed names are not counted."""
     return _load_frequencies("registered.tsv.gz")
 
 
 @cache
 def name_frequencies() -> WordFrequencies:
-    """Bodies that bear one name: KNIGHTS OF COLUMBUS."""
+    """How many organisations have the same name, such as KNIGHTS OF COLUMBUS."""
     return _load_frequencies("names.tsv.gz")
 
 
@@ -153,7 +153,7 @@ def _english_words() -> bytes:
 
 @lru_cache(maxsize=4_096)
 def is_ordinary_word(word: str) -> bool:
-    """Whether it is a word of the language, and no name: several registered bodies have it, or the dictionary."""
+    """Whether a word is an ordinary word and not a name, by registered names and the dictionary."""
     if registered_word_frequencies().of.get(word, 0) >= _OF_SEVERAL:
         return True
     words = _english_words()
@@ -162,7 +162,7 @@ def is_ordinary_word(word: str) -> bool:
 
 @cache
 def translations() -> Mapping[str, frozenset[str]]:
-    """Words that lists translate in names of bodies -> the words that they have for them, as names are read."""
+    """The translations of words in organisations' names, in normalised form."""
     found: dict[str, frozenset[str]] = {}
     for line in _data_lines("translations.txt"):
         meant, _, words = line.partition(":")
@@ -172,6 +172,6 @@ def translations() -> Mapping[str, frozenset[str]]:
 
 
 def meanings(word: str) -> frozenset[str]:
-    """What lists may have for a word of another script, which may stand behind its article."""
+    """The translations of a word in another script, also after its article."""
     known = translations()
     return known.get(word) or known.get(_ARABIC_ARTICLE.sub("", word), frozenset())

@@ -203,7 +203,7 @@ def without_article(word: str) -> str:
 
 @lru_cache(maxsize=32_768)
 def transcription_likeness(text: str, script: str, latin: str) -> float:
-    """How well ``latin`` transcribes ``text``: 1 where each letter is what usually stands for one."""
+    """How well ``latin`` transcribes ``text``: 1 if each letter has its usual transcription."""
     spelt = [_latin_units(without_article(latin) if script == "ARABIC" else latin)]
     if script in _MERGING:
         spelt = [tuple(_MERGED.get(unit, unit) for unit in spelt[0])]

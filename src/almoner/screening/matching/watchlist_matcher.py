@@ -105,12 +105,12 @@ def _is_shared_address(here: ParsedAddress, listed: Party) -> bool:
 
 
 def is_distinctive_name(name: PreparedName) -> bool:
-    """Whether a name alone says who is meant: two words at least, seldom ones, and nobody else bears it."""
+    """Whether a name alone identifies its bearer: at least two rare words that are unique to it."""
     return len(name.words) >= _FEWEST_WORDS and name.total >= _TELLING and not name.bearers
 
 
 def identifies_by_name_alone(name: PreparedName) -> bool:
-    """Whether the very name says who is meant, nothing else being known: nearly no registered body has its words.
+    """Whether an exactly equal name is enough for a match: almost no registered organisation has its words.
 
     Listed names are not counted: an entry would make its own words common.
     """
@@ -231,7 +231,7 @@ def match_entry(
     *,
     home: frozenset[str] = frozenset(),
 ) -> EntryMatch:
-    """How likely a subject is the one of an entry: by all its names, or by those of some numbers.
+    """How likely a subject and an entry are the same, by all names or by some.
 
     ``home``: countries where so many subjects are that to be there too tells little.
     """
@@ -275,7 +275,7 @@ def _read_names(entries: Iterable[PreparedEntry], *, person: bool) -> Iterator[P
 
 
 class WatchlistMatcher:
-    """Entries with an index over their names. ``matches`` gives what a person should see, best first."""
+    """Watch list entries with an index of their names."""
 
     def __init__(self, entries: Iterable[PreparedEntry], home: Iterable[str] = (), *, persons: bool = False) -> None:
         self.home = frozenset(home)
@@ -294,7 +294,7 @@ class WatchlistMatcher:
         return self.entries[entry].names[place]
 
     def find_candidates(self, subject: PreparedSubject) -> dict[int, set[int]]:
-        """The numbers of entries that are worth a comparison, with those of their names that are."""
+        """The entries worth comparing, by position, and which of their names."""
         found: dict[int, set[int]] = {}
         loose = bool(
             subject.unplaced
@@ -310,7 +310,7 @@ class WatchlistMatcher:
         return found
 
     def find_matches(self, subject: PreparedSubject) -> list[EntryMatch]:
-        """Entries that a person should look at, best first."""
+        """The entries that a reviewer should see, best first."""
         found = []
         for number, places in self.find_candidates(subject).items():
             entry = self.entries[number]
@@ -328,5 +328,5 @@ def prepare_subject(
     countries: Iterable[str] = (),
     identifiers: Iterable[str] = (),
 ) -> PreparedSubject:
-    """Somebody to be screened, read once."""
+    """Prepare a subject for comparison with many entries."""
     return PreparedSubject(tuple(prepare_name(name) for name in names), frozenset(countries), frozenset(identifiers))

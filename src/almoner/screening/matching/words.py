@@ -78,7 +78,7 @@ _MOST_WORDS: Final = 60
 
 
 class NameTokens(NamedTuple):
-    """Words that name, the kinds of legal forms around them, all words but those without a blank, and as written.
+    """A name's words, the kinds of legal forms around them, all words, and the original text.
 
     ``bare`` are the words that name without one that may be a legal form; "" where there is none.
     """

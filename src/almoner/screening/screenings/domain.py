@@ -78,7 +78,7 @@ class ScreenedSubject:
 
 @dataclass(frozen=True, slots=True)
 class ScreeningChanged:
-    """The record whose matches have changed. ``decided``: by a reviewer."""
+    """The internal event that a record's matches have changed. ``decided``: by a reviewer."""
 
     type: SubjectType
     id: UUID
@@ -112,7 +112,7 @@ class StoredSubject:
 
 @dataclass(frozen=True, slots=True)
 class SideDifference:
-    """What changed of a match that was decided: on which side, what, from what, to what."""
+    """A change since a match was decided: the side, the field, and both values."""
 
     side: Literal["subject", "entry"]
     what: str
@@ -122,7 +122,7 @@ class SideDifference:
 
 @dataclass(frozen=True, slots=True)
 class RecordedDecision:
-    """What a person decided of a match, and of which two sides. The sides are empty once somebody is forgotten."""
+    """A reviewer's decision on a match, with both compared sides; empty once the subject is erased."""
 
     decision: Literal["confirmed", "cleared"]
     subject_side: MatchSide
@@ -189,7 +189,7 @@ class ScreeningMatch:
         )
 
     def with_new_engine_result(self, hit: Hit) -> "ScreeningMatch":
-        """As it is when another version of the engine finds the two to be so, while neither of them has changed.
+        """The match with the result of a new engine version for unchanged sides.
 
         What a person decided was about the same two, however the engine now reads them.
         """
@@ -203,11 +203,11 @@ class ScreeningMatch:
         return replace(self, current=False, awaiting_review=False)
 
     def without_monitoring(self) -> "ScreeningMatch":
-        """As it is when nobody asks about it any more: what is open is no match, what was decided stays."""
+        """The match when nobody monitors it: an open one ends, a decided one stays."""
         return self.as_ended() if self.decision == "open" else replace(self, awaiting_review=False)
 
     def is_equivalent_to(self, other: "ScreeningMatch") -> bool:
-        """Whether it says the same of its subject, whatever the score."""
+        """Whether two matches say the same about their subject, apart from the score."""
         return (self.decision, self.current, self.category, self.subject_side, self.entry_side) == (
             other.decision,
             other.current,
@@ -267,7 +267,7 @@ class ScreeningResult:
 
 
 def compare_sides(before: tuple[MatchSide, MatchSide], after: tuple[MatchSide, MatchSide]) -> Iterator[SideDifference]:
-    """What two looks at a match tell apart, in both of its sides: the subject's, the entry's."""
+    """The differences between two versions of a match, on both sides."""
     sides: Iterable[Literal["subject", "entry"]] = ("subject", "entry")
     for side, old, new in zip(sides, before, after, strict=True):
         for what in sorted(old.keys() | new.keys()):

@@ -47,7 +47,7 @@ class IndexedEntry:
 
 
 def index_entry(entry: WatchlistEntry) -> IndexedEntry | None:
-    """An entry read for comparing; None for what nobody is compared with."""
+    """An entry prepared for comparison; None if it cannot be compared."""
     listed = entry.listed
     if listed.kind in ("vessel", "aircraft"):
         return None
@@ -89,7 +89,7 @@ def normalise_identifier(text: str) -> str | None:
 
 
 def prepare_subject(subject_details: SubjectDetails) -> PreparedSubject:
-    """Somebody, read for comparing."""
+    """Prepare a subject's details for comparison."""
     return PreparedSubject(
         tuple(
             name

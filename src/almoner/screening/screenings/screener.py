@@ -15,7 +15,7 @@ _IndexedEntries = dict[str, tuple[bytes, IndexedEntry | None]]
 
 
 class WatchlistsOutdated(Exception):
-    """The lists that are loaded are not those that are held: have them read, and begin again."""
+    """The watch lists in memory are outdated and must be reloaded."""
 
 
 class Screener:
@@ -46,7 +46,7 @@ class Screener:
         return self._lists
 
     async def reload_watchlists(self, db: Database) -> ScreeningIndex:
-        """Hold the lists as they are loaded. No connection is taken while they are made ready to be compared with."""
+        """Reload the watch lists into memory, without holding a connection meanwhile."""
         async with self._renewing:
             versions = await _load_versions(db)
             while {version.code: version.load.id for version in versions} != self._loads:

@@ -42,7 +42,7 @@ BATCH_SIZE: Final = 500
 async def screen(
     tx: Tx, screener: Screener, subject: ScreenedSubject, subject_details: SubjectDetails, *, watch: bool
 ) -> ScreeningResult:
-    """Compare a record with all lists and keep what came of it. ``watch``: and again when a list changes.
+    """Screen a record against all lists and store the result. ``watch``: again when a list changes.
 
     If another version of the engine compared it last, it is compared first as it looked then: what people decided is
     told apart from what the record has changed in.
@@ -96,7 +96,7 @@ async def get_subject(tx: Tx, match: ScreeningMatch) -> StoredSubject:
 
 
 async def decide_match(tx: Tx, match: ScreeningMatch, decision: Literal["confirmed", "cleared"]) -> bool:
-    """Store a reviewer's decision on a locked match; False if there is nothing to decide any more."""
+    """Store a reviewer's decision on a locked match; False if it can no longer be decided."""
     if not await store.decide_match(tx, match.id, decision, current=decision == "confirmed" or _still_agrees(match)):
         return False
     await outbox.emit_internal(tx, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
@@ -109,12 +109,12 @@ def _still_agrees(match: ScreeningMatch) -> bool:
 
 
 async def lock_subject(tx: Tx, subject: ScreenedSubject) -> StoredSubject | None:
-    """Hold what is known of a record until the transaction ends: whoever has it compared waits."""
+    """Lock the screening of a record until the transaction ends."""
     return await store.lock_subject(tx, subject.type, subject.id)
 
 
 async def set_manual_result(tx: Tx, stored_subject: StoredSubject, manual_result: ManualResult | None) -> bool:
-    """Store what a person found of the names of a held subject that cannot be compared; None takes it back.
+    """Store a reviewer's result for a locked subject that cannot be compared; None removes it.
 
     False where there is nothing to find, or nothing to take back.
     """
@@ -152,7 +152,7 @@ async def unwatch_subject(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMat
 
 
 async def delete_subject(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMatch]:
-    """Forget who was compared, and why it matched; the matches that were open until now."""
+    """Erase a screened subject; returns its open matches, which end."""
     stored = await store.lock_subject(tx, subject.type, subject.id)
     if stored is None:
         return []
@@ -164,7 +164,7 @@ async def delete_subject(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMatc
 async def list_affected_subjects(
     tx: Tx, load_id: UUID, after: UUID | None = None, limit: int | None = None
 ) -> list[UUID]:
-    """Watched subjects that match what a load ended or changed, after one, in the order of their ids; None: all."""
+    """Watched subjects with a match that a load ended or changed, by ID after the given one; None: all."""
     changes = await watchlists.get_load_changes(tx, load_id)
     gone = [*changes.removed, *(before for before, _ in changes.changed)]
     if not gone:
@@ -182,7 +182,7 @@ async def index_of_load(tx: Tx, load_id: UUID) -> ScreeningIndex:
 
 
 async def find_subjects_with_hits(tx: Tx, lists: ScreeningIndex, after: UUID) -> tuple[list[UUID], UUID | None]:
-    """Of the next watched subjects those who match one of these lists, and the last one that was looked at, if any."""
+    """Those of the next watched subjects that match these lists, and the last subject compared."""
     batch = await store.list_watched_subjects(tx, after, BATCH_SIZE)
     found = await asyncio.to_thread(lambda: [one.id for one in batch if lists.find_hits(one.asked)])
     return found, batch[-1].id if batch else None
@@ -194,7 +194,7 @@ async def list_outdated_subjects(tx: Tx, after: UUID, limit: int) -> list[UUID]:
 
 
 async def has_outdated_subjects(tx: Tx) -> bool:
-    """Whether there is one."""
+    """Whether an older engine version screened any subject."""
     return await store.has_outdated_subjects(tx, ENGINE_VERSION)
 
 
@@ -204,13 +204,13 @@ async def has_coverage_changed(tx: Tx, load_id: UUID) -> bool:
 
 
 async def emit_screening_completed(tx: Tx, load_id: UUID) -> None:
-    """Tell that all who are watched were compared with what a load brought."""
+    """Report that all watched subjects were compared with a load."""
     changes = await watchlists.get_load_changes(tx, load_id)
     await outbox.emit_internal(tx, COMPARED, WatchlistImportEvent(changes.list, load_id))
 
 
 async def emit_screening_changed(tx: Tx, after: UUID, last: UUID) -> None:
-    """Tell that the results of these watched subjects may have changed."""
+    """Report that the results of these watched subjects may have changed."""
     for one in await store.list_watched_subjects_until(tx, after, last):
         await outbox.emit_internal(tx, CHANGED, ScreeningChanged(one.who.type, one.who.id))
 

@@ -80,7 +80,7 @@ async def save_subject(
 
 @across_partners("registers")
 async def lock_subject(tx: Tx, subject_type: str, subject_id: UUID) -> StoredSubject | None:
-    """A subject that is not forgotten, locked."""
+    """Lock a subject that is not erased."""
     row = await tx.fetchrow(
         f"""
         select {_SUBJECT} from screening_subject s where type = $1 and subject_id = $2 and not erased
@@ -94,7 +94,7 @@ async def lock_subject(tx: Tx, subject_type: str, subject_id: UUID) -> StoredSub
 
 @across_partners("registers")
 async def lock_subject_by_id(tx: Tx, subject: UUID) -> StoredSubject | None:
-    """A subject that is not forgotten, locked."""
+    """Lock a subject that is not erased, by its ID."""
     row = await tx.fetchrow(
         f"select {_SUBJECT} from screening_subject s where id = $1 and not erased for no key update", subject
     )
@@ -104,7 +104,7 @@ async def lock_subject_by_id(tx: Tx, subject: UUID) -> StoredSubject | None:
 async def record_screening_engine_version(
     tx: Tx, subject: UUID, engine: int, obstacle: ScreeningObstacle | None
 ) -> None:
-    """It was compared as it looks by this version of the engine, as far as that could."""
+    """Record the engine version that compared a subject, and what it could not compare."""
     await tx.execute(
         """
         update screening_subject
@@ -118,7 +118,7 @@ async def record_screening_engine_version(
 
 
 async def set_manual_result(tx: Tx, subject: UUID, manual_result: ManualResult | None) -> bool:
-    """What a person found of names that cannot be compared; False where that is known, or nothing stands in the way."""
+    """Store a reviewer's result for names that cannot be compared; False if nothing changes."""
     return bool(
         await tx.fetchval(
             """
@@ -145,7 +145,7 @@ async def list_outdated_subjects(tx: Tx, engine: int, after: UUID, limit: int) -
 
 @across_partners("registers")
 async def has_outdated_subjects(tx: Tx, engine: int) -> bool:
-    """Whether there is one."""
+    """Whether an older engine version screened any subject."""
     return bool(
         await tx.fetchval(
             "select exists (select from screening_subject where monitored and engine_version < $1)", engine
@@ -161,7 +161,7 @@ async def set_unwatched(tx: Tx, subject: UUID) -> None:
 
 @across_partners("registers")
 async def erase_subject(tx: Tx, subject: UUID) -> None:
-    """Nothing of it stays but that it was compared and what was decided: an entry would tell the name again."""
+    """Erase a subject's details; that it was screened and the decisions stay."""
     await tx.execute(
         """
         update screening_subject
@@ -351,7 +351,7 @@ async def update_match(tx: Tx, match: ScreeningMatch) -> None:
 
 
 async def decide_match(tx: Tx, match_id: UUID, decision: Literal["confirmed", "cleared"], *, current: bool) -> bool:
-    """Store what a person decided of a match about which one is asked, as it is now; whether it was one."""
+    """Store a reviewer's decision on a match in its current state; False if there is none."""
     row = await tx.fetchrow(
         """
         update screening_match
@@ -369,7 +369,7 @@ async def decide_match(tx: Tx, match_id: UUID, decision: Literal["confirmed", "c
 
 
 async def reopen_match(tx: Tx, match_id: UUID, *, current: bool) -> bool:
-    """Nobody has decided about it, as far as it is known here; whether somebody had."""
+    """Remove the decision on a match; False if there was none."""
     row = await tx.fetchrow(
         """
         update screening_match

@@ -69,7 +69,7 @@ class ListedEntity:
 
 @dataclass(frozen=True, slots=True)
 class RejectedEntry:
-    """What could not be read: where, and a sentence that says why. ``key``: of the entry, where that can be read."""
+    """An entry that could not be read, with the reason. ``key``: its key, if readable."""
 
     place: str
     why: str
@@ -108,7 +108,7 @@ LoadStatus = Literal["loaded", "refused", "unchanged"]
 
 @dataclass(frozen=True, slots=True)
 class WatchlistImport:
-    """One load of a list. ``unchanged``: the files are what is loaded already, and nothing was written.
+    """One load of a list. ``unchanged``: the files are loaded already, so nothing was written.
 
     ``published_at``: of which moment the list is, where that is known. ``categories``: what its entries are;
     ``organisation_categories`` and ``person_categories``: those in which it has such entries. ``fetched_from``: web
@@ -185,7 +185,7 @@ class WatchlistImportChanges:
 
 
 class WatchlistImportRefused(WatchlistRefused):
-    """The files were read and are no good: ``load`` keeps why, and what was loaded before stays."""
+    """An import was refused: ``load`` has the reasons, and the current load stays."""
 
     def __init__(self, load: WatchlistImport) -> None:
         super().__init__(

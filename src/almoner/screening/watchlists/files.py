@@ -30,7 +30,7 @@ class ImportFiles:
 
 @contextmanager
 def open_files(places: Sequence[Path]) -> Iterator[ImportFiles]:
-    """The files that the places stand for; what a zip holds lies in a folder of its own meanwhile.
+    """The files at these paths; ZIP files are unpacked into a temporary folder.
 
     Raises WatchlistRefused when one cannot be read.
     """

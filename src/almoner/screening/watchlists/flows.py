@@ -202,7 +202,7 @@ async def _replace(tx: Tx, load: WatchlistImport, ended: Sequence[str], fresh: S
 
 
 async def retire_list(tx: Tx, code: str) -> WatchlistImport:
-    """Have a list name nobody from now on; its versions are kept. Raises WatchlistRefused where it names nobody."""
+    """Retire a list, keeping its versions. Raises WatchlistRefused if it has no entries."""
     current = await store.lock_current_load(tx, code)
     if current is None or not current.entries:
         raise WatchlistRefused(f"{code!r} names nobody: `almoner watchlists status` shows the lists that are loaded")

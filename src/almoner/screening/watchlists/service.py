@@ -45,7 +45,7 @@ async def get_load(tx: Tx, load_id: UUID) -> WatchlistImport:
 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
-    """How old each list is, and what became of its loads."""
+    """Collect metrics: the age of each list, and the outcomes of its loads."""
     for version in await store.list_versions(tx):
         reported = version.load.published_at or version.load.retrieved_at
         telemetry.watchlists.age.labels(version.code).set(max(0.0, (tx.now - reported).total_seconds()))

@@ -35,7 +35,7 @@ _LOCK: Final = 0x77_6C_69_73_74
 
 
 async def upsert_list(tx: Tx, source: WatchlistSource) -> WatchlistImport | None:
-    """Enter the list, or what its reader says of it now, and lock it; its current load."""
+    """Store a list with its reader's declaration and lock it; returns its current load."""
     await tx.execute(
         """
         insert into watchlist (code, title, licence, unverified) values ($1, $2, $3, $4)
@@ -100,13 +100,13 @@ async def insert_load(tx: Tx, load: WatchlistImport) -> None:
 
 
 async def set_current_load(tx: Tx, load: WatchlistImport) -> None:
-    """What a load brought is what its list says from now on; waits for all who are being compared."""
+    """Make a load the current one of its list; waits for running screenings."""
     await tx.execute("select pg_advisory_xact_lock($1)", _LOCK)
     await tx.execute("update watchlist set current_load_id = $2 where code = $1", load.list, load.id)
 
 
 async def entry_content_hashes(tx: Tx, code: str) -> Mapping[str, bytes]:
-    """The hash of what each current entry says, by its key."""
+    """The content hash of each current entry, by key."""
     rows = await tx.fetch(
         "select entry_key, content_hash from watchlist_entry where list = $1 and until_load_id is null", code
     )
@@ -188,7 +188,7 @@ async def list_versions(tx: Tx) -> list[WatchlistVersion]:
 
 
 async def list_refused_loads(tx: Tx) -> list[WatchlistImport]:
-    """The newest load of each list, where it was refused."""
+    """The newest load of each list, if it was refused."""
     rows = await tx.fetch(
         f"""
         select {_LOAD} from watchlist w cross join lateral (
@@ -269,7 +269,7 @@ async def find_entries(tx: Tx, code: str, keys: Sequence[str]) -> list[Watchlist
 
 
 async def query_metrics(tx: Tx) -> list[tuple[str, str, int]]:
-    """How many loads of each list became what."""
+    """Count the loads of each list by outcome."""
     rows = await tx.fetch("select list, status, count(*) from watchlist_load group by list, status")
     return [(row["list"], row["status"], row["count"]) for row in rows]
 

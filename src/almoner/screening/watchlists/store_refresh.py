@@ -13,7 +13,7 @@ Status = Literal["loaded", "unchanged", "refused", "failed"]
 
 
 async def next_due_at(tx: Tx, plan: Plan) -> datetime | None:
-    """When the next list is due; at once where the table is not what the schedule says."""
+    """When the next list is due; at once if the table does not match the schedule."""
     due: datetime | None = await tx.fetchval(
         """
         select case
@@ -32,7 +32,7 @@ async def next_due_at(tx: Tx, plan: Plan) -> datetime | None:
 
 
 async def claim_due_lists(tx: Tx, plan: Plan) -> list[str]:
-    """Make the table what the schedule says; the lists whose time has come, each next due after its interval.
+    """Update the table to match the schedule and claim due lists; each is next due after its interval.
 
     One that is new in the schedule is due at once.
     """

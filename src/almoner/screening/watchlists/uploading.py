@@ -40,7 +40,7 @@ upload_tasks: Final = TasksWith[WatchlistUploadContext]()
 async def import_upload(
     upload_context: WatchlistUploadContext, context: JobContext, job: JobOf[ImportUploadJob]
 ) -> Result:
-    """Import one, and keep what became of it."""
+    """Import an uploaded list and record the result."""
     async with context.db.write() as tx:
         upload = await import_uploads.start(tx, job.details.upload)
     if upload is None:

@@ -141,7 +141,7 @@ async def _countries(tx: Tx, verification: AgentVerification) -> tuple[str, ...]
 
 
 async def apply_request_decision(tx: Tx, verification: AgentVerification) -> AgentVerification:
-    """What its validation request has come to since: its organisation, or the end."""
+    """Apply the decision of its validation request: set the organisation, or reject."""
     if verification.validation_request is None:
         return verification
     request = await validation_requests.get(tx, Partner(verification.partner_id), verification.validation_request.id)

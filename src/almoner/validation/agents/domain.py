@@ -166,7 +166,7 @@ class AgentVerification:
 
     @property
     def is_open(self) -> bool:
-        """Whether it has not ended."""
+        """Whether it is neither approved nor rejected."""
         return self.status in OPEN
 
     @property
@@ -176,7 +176,7 @@ class AgentVerification:
 
     @property
     def external_action_required(self) -> bool:
-        """``externalActionRequired``: somebody outside the service must act next, the applicant or the nonprofit."""
+        """``externalActionRequired``: whether the applicant or the nonprofit must act next."""
         return self.expires_at is not None
 
     @property
@@ -186,7 +186,7 @@ class AgentVerification:
         return (named.display_name or named.name) if named else ""
 
     def is_overdue(self, now: datetime) -> bool:
-        """Whether it has expired without that being stored."""
+        """Whether it has expired, although that is not stored yet."""
         return self.is_open and self.expires_at is not None and now >= self.expires_at
 
     def with_expiry_applied(self, now: datetime) -> "AgentVerification":

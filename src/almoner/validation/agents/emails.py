@@ -20,7 +20,7 @@ ANSWER: Final = "answer"
 
 
 async def compose_confirmation(tx: Tx, mails: MailRenderer, job: JobOf[SendConfirmation]) -> Email | None:
-    """The email with link and code; None if there is nothing to confirm any more."""
+    """The email with link and code; None if there is nothing to confirm."""
     confirmation_id = job.details.confirmation
     verification = await email_confirmation.find_unconfirmed_verification(tx, confirmation_id)
     if verification is None or verification.email is None or verification.expires_at is None:

@@ -32,7 +32,7 @@ class EvaluationStep:
 
 @dataclass(frozen=True, slots=True)
 class NonprofitEvidence:
-    """What is known about the nonprofit's websites and registration.
+    """The known websites and registration of the nonprofit.
 
     ``websites``: those of its record. ``confirmed``: whether a register, or who published the record, gave them.
     ``doubt``: why the register's data may not decide, as a code, None where they may. ``active``: None while it is no

@@ -58,17 +58,17 @@ class Domain:
 
     @property
     def has_subdomain(self) -> bool:
-        """Whether the host is more than what was registered."""
+        """Whether the host is longer than the registered domain."""
         return self.host != self.registered
 
     @property
     def is_institutional(self) -> bool:
-        """Whether the domain belongs to a university, a government or the like, which host many organisations."""
+        """Whether the domain belongs to an institution that hosts many organisations, such as a university."""
         return not _INSTITUTIONS.isdisjoint(self.suffix.split("."))
 
     @property
     def is_free_mail(self) -> bool:
-        """Whether anybody can open a mailbox there."""
+        """Whether anybody can create a mailbox there."""
         return self._is("free_mail")
 
     @property

@@ -50,7 +50,7 @@ async def on_request_decided(tx: Tx, decided: Sequence[RequestDecided]) -> None:
 
 @tasks.reacts_to(CHANGED)
 async def on_screening_changed(tx: Tx, changed: Sequence[ScreeningChanged]) -> None:
-    """Lists or a person say something else of an applicant: the rules look again at who is not decided about yet.
+    """Review pending agents again whose screening has changed.
 
     Who was approved stays so; the match waits for a person.
     """

@@ -96,7 +96,7 @@ class AgentPages:
 
     @with_error_pages
     async def show_confirmation(self, request: Request) -> Response:
-        """The button for who came by the link, a field for the code for everybody else, or how it has ended."""
+        """Show a confirm button to visitors from the link, a code field to others, or the result."""
         async with self._db.read() as tx:
             found = await service.get(tx, ALL_PARTNERS, self._verification_id(request))
             visit = self._visit(request, CONFIRM, found.id)

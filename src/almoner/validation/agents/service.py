@@ -250,7 +250,7 @@ async def review_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) ->
 
 
 async def apply_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
-    """Have the agents of validation requests follow what was decided, without a review of their own."""
+    """Apply the decisions of validation requests to their agents."""
     for verification_id in await store.list_open_by_requests(tx, request_ids):
         held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
         await agent_review.apply_request_decision(tx, held)

@@ -59,7 +59,7 @@ def _verification(row: Record) -> AgentVerification:
 
 
 async def list_related(tx: Tx, verification: AgentVerification, limit: int) -> list[tuple[UUID, UUID, str]]:
-    """Verifications of the same address, or for the same request, newest first, with whose they are."""
+    """Verifications with the same address or request, newest first, with their partners."""
     rows = await tx.fetch(
         """
         (select id, partner_id, 'same email address' from agent_verification
@@ -123,7 +123,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> A
 
 
 async def find_many(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) -> list[AgentVerification]:
-    """Those of these that there are."""
+    """Those of these verifications that exist."""
     rows = await tx.fetch(f"{_FROM} where a.partner_id = $1 and a.id = any($2::uuid[])", partner.id, verification_ids)
     return [_verification(row) for row in rows]
 
@@ -190,7 +190,7 @@ async def list_page(
 
 
 async def update_status(tx: Tx, moved: AgentVerification) -> bool:
-    """Store a locked verification's new state; False when the lifecycle has no arrow to it from the stored one."""
+    """Store a locked verification's new status; False if the transition is not allowed."""
     return bool(
         await tx.fetchval(
             """
@@ -219,7 +219,7 @@ async def set_metadata(tx: Tx, verification: AgentVerification) -> None:
 
 
 async def set_answer_deadline(tx: Tx, verification: AgentVerification) -> None:
-    """Store until when somebody outside has to act on a locked verification in review."""
+    """Store the deadline for an outside answer on a locked verification in review."""
     await tx.execute(
         "update agent_verification set expires_at = $2 where id = $1 and status = 'pending_review'",
         verification.id,

@@ -51,7 +51,7 @@ async def list_verification_ids(tx: Tx, document_id: UUID) -> list[UUID]:
 
 @across_partners("held")
 async def list_document_ids(tx: Tx, verification_id: UUID) -> list[UUID]:
-    """Those of a verification, in the order they came."""
+    """The documents of a verification, oldest first."""
     rows = await tx.fetch(
         """
         select document_id from agent_verification_document where agent_verification_id = $1 order by document_id

@@ -31,7 +31,7 @@ with recursive one (id) as (
 
 @across_partners("held")
 async def list_confirmation_send_times(tx: Tx, verification_id: UUID) -> list[datetime]:
-    """When emails were sent for a verification and for those that it replaced, in real time."""
+    """When confirmation emails were sent for a verification and those it replaced (real time)."""
     return [row["sent_at"] for row in await tx.fetch(_SEND_TIMES, verification_id)]
 
 
@@ -124,7 +124,7 @@ async def first_erasure_due_at(tx: Tx) -> datetime | None:
 
 
 async def erase_representation_requests(tx: Tx, over_before: datetime, limit: int) -> int:
-    """Forget where nonprofits were asked whose questions were over until then; how many."""
+    """Erase the addresses of representation requests closed by then; returns how many."""
     rows = await tx.fetch(
         """
         with old as (
@@ -149,7 +149,7 @@ async def find_official_contact(tx: Tx, organisation_id: UUID) -> OfficialContac
 
 
 async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> None:
-    """Store where an organisation can be asked, in place of what was there."""
+    """Store an organisation's official contact in place of the previous one."""
     await tx.execute(
         """
         insert into organisation_contact (organisation_id, email, source, recorded_by, recorded_at)

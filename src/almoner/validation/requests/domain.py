@@ -85,7 +85,7 @@ OTHER_ADDRESS: Final = "other_address"
 
 @dataclass(frozen=True, slots=True)
 class EvaluationStep:
-    """One rule's result: what it found, by which source and of which day."""
+    """The result of one rule, with its source and data date."""
 
     name: str
     verdict: StepVerdict

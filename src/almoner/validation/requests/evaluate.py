@@ -51,7 +51,7 @@ async def evaluate_request(
 
 
 async def load_facts(tx: Tx, nonprofit_details: NonprofitDetails, registry_id: UUID, number_key: str) -> RequestFacts:
-    """Load what the registers say about the number now."""
+    """Load the registers' current facts about the number."""
     registry = await registries.get(tx, registry_id)
     listed = await organisations.find_record_by_number(tx, registry.id, number_key)
     main = await organisations.get(tx, ALL_PARTNERS, listed.branch_of) if listed and listed.branch_of else None

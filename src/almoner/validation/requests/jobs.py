@@ -43,14 +43,14 @@ async def reevaluate_pending(context: JobContext, job: JobOf[service.ReevaluateP
 
 @tasks.reacts_to(CHANGED)
 async def on_register_changed(tx: Tx, changed: Sequence[RegisterChanged]) -> None:
-    """A job for each registry of which something else may be said now."""
+    """Enqueue re-evaluations for each registry whose data have changed."""
     for registry in sorted({one.registry for one in changed}):
         await service.REEVALUATE_PENDING.enqueue(tx, service.ReevaluatePending(registry), unique=str(registry))
 
 
 @tasks.reacts_to(SCANNED)
 async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScanned]) -> None:
-    """Documents were scanned: partners are told of those that nobody can open."""
+    """Notify partners of rejected documents."""
     for reported in scanned:
         if not reported.clean:
             await service.report_rejected_document(tx, reported.document)

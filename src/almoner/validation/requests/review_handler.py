@@ -129,7 +129,7 @@ async def _links(tx: Tx, request: ValidationRequest) -> list[tuple[str, str]]:
 
 
 def evidence_step(step: EvaluationStep, unverified: frozenset[str]) -> EvidenceStep:
-    """A step as reviewers see it; what an unverified source says is marked as such."""
+    """A step as reviewers see it, marked if its source is unverified."""
     source = f"{step.source} (unverified)" if step.source in unverified else step.source
     return EvidenceStep(step.name, step.verdict, step.code, source, step.data_as_of, tuple(_text_facts(step.facts)))
 

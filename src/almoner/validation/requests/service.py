@@ -109,7 +109,7 @@ async def _identify_registry(tx: Tx, nonprofit_details: NonprofitDetails) -> tup
 async def correct_registry_number(
     tx: Tx, scope: Scope, request_id: UUID, registry_name: str, number: str
 ) -> ValidationRequest:
-    """Look another number or register up, while nobody has decided; what was given before is kept.
+    """Correct the number or register of an undecided request; the earlier values are kept.
 
     Raises NotFound, InvalidState, UnchangedCorrection, RegistryNotFound, InvalidRegistryId.
     """
@@ -141,7 +141,7 @@ async def get(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest:
 
 
 async def find_many(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> dict[UUID, ValidationRequest]:
-    """Those of these that there are, by id."""
+    """Those of these requests that exist, by ID."""
     found = await store.find_many(tx, partner, request_ids) if request_ids else []
     return {request.id: request for request in await _with_documents(tx, found)}
 
@@ -219,7 +219,7 @@ async def attach_stored_documents(tx: Tx, partner: Partner, request_id: UUID, do
 
 
 async def report_rejected_document(tx: Tx, document_id: UUID) -> None:
-    """Tell partners of a document that nobody can open, for each request that it is evidence for."""
+    """Notify partners of a rejected document, for each request with it as evidence."""
     [document] = await documents.find_many(tx, ALL_PARTNERS, [document_id])
     for request_id in await store.requests_with_document(tx, document_id):
         record = schemas.document_response(tx, request_id, document)
@@ -232,7 +232,7 @@ def serialise_for_api(tx: Tx, request: ValidationRequest) -> ValidationRequestRe
 
 
 async def accept(tx: Tx, scope: Scope, request_id: UUID, decision: ReviewDecision) -> ValidationRequest:
-    """Accept, as the organisation of the number: where there is none, as a new one that the partner alone sees.
+    """Accept a request; if the number's organisation is unknown, create one that only the partner sees.
 
     Raises NotFound, InvalidState.
     """
@@ -253,7 +253,7 @@ async def reject(tx: Tx, scope: Scope, request_id: UUID, decision: ReviewDecisio
 
 
 async def reverse_rejection(tx: Tx, scope: Scope, request_id: UUID, decision: ReviewDecision) -> ValidationRequest:
-    """Accept what was rejected, as an appeal has shown; told as every acceptance. Raises NotFound, InvalidState."""
+    """Accept a rejected request after an appeal. Raises NotFound, InvalidState."""
     held = await _lock(tx, scope, request_id)
     found = await organisations.find_or_create_unlisted(
         tx, Partner(held.partner_id), domain.unlisted_organisation_of(held)
@@ -262,7 +262,7 @@ async def reverse_rejection(tx: Tx, scope: Scope, request_id: UUID, decision: Re
 
 
 async def reevaluate_batch(tx: Tx, registry_id: UUID, after: UUID) -> UUID | None:
-    """Have pending requests of a registry evaluated anew, a batch after an id; the last one, None at the end."""
+    """Enqueue evaluations of the next pending requests after an ID; returns the last one, None at the end."""
     found = await store.list_pending(tx, registry_id, after, _BATCH_SIZE)
     await queue.enqueue_jobs(tx, [EVALUATE.new_job(Evaluate(one, "register_loaded"), unique=str(one)) for one in found])
     return found[-1] if len(found) == _BATCH_SIZE else None

@@ -47,7 +47,7 @@ def _owner(scope: Scope) -> UUID | None:
 
 @across_partners("operators")
 async def list_same_number(tx: Tx, registry_id: UUID, number_key: str, limit: int) -> list[tuple[UUID, UUID]]:
-    """Requests about a number, newest first, with whose they are."""
+    """Requests with this number, newest first, with their partners."""
     rows = await tx.fetch(
         """
         select id, partner_id from validation_request where registry_id = $1 and number_key = $2
@@ -89,7 +89,7 @@ async def find(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | No
 
 
 async def find_many(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> list[ValidationRequest]:
-    """Those of these that there are."""
+    """Those of these requests that exist."""
     rows = await tx.fetch(f"{_SELECT} where partner_id = $1 and id = any($2::uuid[])", partner.id, request_ids)
     return [_request(row) for row in rows]
 
@@ -125,7 +125,7 @@ async def lock_exclusively(tx: Tx, request_id: UUID) -> None:
 
 
 async def store_decision(tx: Tx, decided: ValidationRequest) -> bool:
-    """Store the decision about a locked request; False when the lifecycle has no arrow to it from the stored state."""
+    """Store the decision on a locked request; False if the transition is not allowed."""
     return bool(
         await tx.fetchval(
             """
@@ -149,7 +149,7 @@ async def store_decision(tx: Tx, decided: ValidationRequest) -> bool:
 
 
 async def store_correction(tx: Tx, before: ValidationRequest, corrected: ValidationRequest) -> None:
-    """Store another register or number of a locked request, and keep what was given before."""
+    """Store the corrected number of a locked request, and keep the earlier one."""
     await tx.execute(
         """
         insert into validation_request_correction (

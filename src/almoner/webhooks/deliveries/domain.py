@@ -64,7 +64,7 @@ class Attempt:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the receiver took it."""
+        """Whether the receiver accepted the attempt."""
         return self.status_code is not None and 200 <= self.status_code < 300
 
 

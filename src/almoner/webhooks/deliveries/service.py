@@ -176,7 +176,7 @@ async def delete_old_deliveries(tx: Tx) -> int:
 
 
 async def record_attempts(tx: Tx, outcomes: Sequence[AttemptOutcome]) -> set[UUID]:
-    """Store attempts and what follows from them; the ids of the deliveries whose next attempt this was."""
+    """Store attempts and their results; returns the deliveries whose next attempt this was."""
     recorded = await store.record_attempts(tx, outcomes)
     ours = [outcome for outcome in outcomes if outcome.delivery_id in recorded]
     answers: dict[UUID, tuple[Partner, list[ReceiverAnswer]]] = {}

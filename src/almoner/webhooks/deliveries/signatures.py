@@ -26,7 +26,7 @@ def standard_webhooks_signature(secret: str, event_id: str, timestamp: int, body
 def signature_headers(
     secrets: Sequence[str], event_id: str, sequence: int | None, real_now: datetime, body: bytes
 ) -> dict[str, str]:
-    """The headers of one attempt. ``secrets``: the newest first; those before it still count while one is replaced.
+    """The signature headers of one attempt. ``secrets``: newest first; old ones count during rotation.
 
     The list header carries a signature for each secret. ``Service-Signature`` holds one only: that of the oldest, which
     is the one a receiver has until it was given the new one (W13). ``real_now`` is real time, fresh at every attempt.

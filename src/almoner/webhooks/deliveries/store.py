@@ -21,7 +21,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class NewDelivery:
-    """A delivery about to begin. ``payload``: the body of a test, None for an event's own. ``due_at``: None for now."""
+    """A delivery to be stored. ``payload``: the body of a test. ``due_at``: None for now."""
 
     id: UUID
     partner_id: UUID
@@ -36,7 +36,7 @@ class NewDelivery:
 
 @dataclass(frozen=True, slots=True)
 class DueDelivery:
-    """A delivery as the worker finds it. ``body``: the bytes to send; None when the event's payload is kept no more."""
+    """A delivery to attempt. ``body``: the bytes to send; None if the event's payload was deleted."""
 
     id: UUID
     partner_id: UUID
@@ -64,7 +64,7 @@ class AttemptOutcome:
 
 
 async def insert(tx: Tx, deliveries: Sequence[NewDelivery]) -> list[UUID]:
-    """Store new deliveries; the ids of those that were stored: an event's own fan-out is stored once."""
+    """Store new deliveries, once for each event and receiver; returns the stored IDs."""
     rows = await tx.fetch(
         """
         insert into webhook_delivery (id, partner_id, subscription_id, event_id, event_type, sequence, reason, payload,
@@ -105,7 +105,7 @@ async def load_due_deliveries(tx: Tx, delivery_ids: Sequence[UUID]) -> dict[UUID
 
 
 async def record_attempts(tx: Tx, outcomes: Sequence[AttemptOutcome]) -> set[UUID]:
-    """Store attempts and what they led to, in one statement; the ids of the deliveries whose next attempt this was.
+    """Store attempts and their results in one statement; returns the deliveries whose next attempt this was.
 
     An attempt that another worker has recorded meanwhile changes nothing: its number is taken.
     """
@@ -164,7 +164,7 @@ async def end(tx: Tx, delivery_ids: Sequence[UUID], status: Literal["cancelled",
 async def find_delivered_or_pending(
     tx: Tx, partner: Partner, subscription_id: UUID, event_ids: Collection[UUID]
 ) -> set[UUID]:
-    """Those of the events that a delivery has brought to the subscription, or still tries to."""
+    """Those of the events that were delivered to the subscription or still can be."""
     rows = await tx.fetch(
         """
         select distinct event_id from webhook_delivery
@@ -215,7 +215,7 @@ async def list_page(
 
 
 async def oldest_attempt_at(tx: Tx) -> datetime | None:
-    """When the first attempt that is kept began."""
+    """When the oldest stored attempt started."""
     started: datetime | None = await tx.fetchval(
         "select started_at from webhook_attempt order by delivery_id, number limit 1"
     )
@@ -223,7 +223,7 @@ async def oldest_attempt_at(tx: Tx) -> datetime | None:
 
 
 async def delete_old_attempts(tx: Tx, before: datetime, limit: int) -> int:
-    """Remove attempts that began at ``before`` or before; how many."""
+    """Delete attempts that started by ``before``; returns how many."""
     removed = await tx.fetchval(
         """
         with oldest as materialized (

@@ -70,7 +70,7 @@ class ReceiverAnswer:
 
     @property
     def fast(self) -> bool:
-        """Whether it was taken soon enough for more to be sent at once."""
+        """Whether the answer was fast enough to send more at once."""
         return self.succeeded and self.duration <= _FAST_ANSWER
 
 
@@ -177,7 +177,7 @@ class WebhookSubscription:
 
 @dataclass(frozen=True, slots=True)
 class UnwellReceiver:
-    """A receiver that fails or is suspended, without its secrets. ``partner``: the name of whose it is."""
+    """A failing or suspended receiver, without its secrets. ``partner``: its partner's name."""
 
     id: UUID
     partner_id: UUID
@@ -221,7 +221,7 @@ def encode_secret(random: bytes) -> str:
 
 
 def decode_secret(secret: str) -> bytes:
-    """The 32 bytes that a secret string stands for: the key of the Standard Webhooks signature."""
+    """The 32 bytes of a secret: the key of the Standard Webhooks signature."""
     return b64decode(secret.removeprefix(_SECRET_PREFIX))
 
 

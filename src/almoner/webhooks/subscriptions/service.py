@@ -113,7 +113,7 @@ async def update(
     *,
     personal: bool = True,
 ) -> WebhookSubscription:
-    """Change what is given and differs. Raises NotFound, IncorrectParams; Forbidden as ``create`` does.
+    """Change a subscription. Raises NotFound, IncorrectParams; Forbidden as ``create`` does.
 
     At another address, or once it is resumed, a receiver begins anew: nothing of its failures is held against it.
     """
@@ -142,14 +142,14 @@ async def update(
 
 
 async def delete(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
-    """Stop a subscription for good; it stays in the list of deleted ones. Raises NotFound."""
+    """Stop a subscription permanently. Raises NotFound."""
     subscription = await _lock(tx, partner, subscription_id)
     await store.update(tx, partner, replace(subscription, deleted_at=tx.now))
     await REMOVE_LANES.enqueue(tx, RemoveLanes(subscription_id), due=tx.now + domain.LANES_KEPT)
 
 
 async def remove_lanes(tx: Tx, subscription_id: UUID) -> bool:
-    """Take what a deleted subscription has left from the queue's tables; False while jobs are left there."""
+    """Remove a deleted subscription's lanes from the job queue; False while they have jobs."""
     return await queue.remove_lanes(tx, domain.delivery_lanes(subscription_id))
 
 
@@ -185,7 +185,7 @@ async def suspend(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
 async def record_answers(
     tx: Tx, answers: Mapping[UUID, tuple[Partner, Sequence[ReceiverAnswer]]]
 ) -> dict[UUID, ReceiverHealth]:
-    """Take down how attempts ended, by subscription; the health of those that are sent to in another way from now on.
+    """Record the results of attempts by subscription; returns the changed health of receivers.
 
     Warns the partner after a day of failures alone and suspends the subscription after five (settled 11).
     """
@@ -229,7 +229,7 @@ async def _limit_attempts(tx: Tx, receivers: Mapping[UUID, ReceiverHealth]) -> N
 
 
 async def notify_partner_of_failures(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
-    """Tell the partner that all deliveries to an active subscription have failed for a day."""
+    """Notify the partner that all deliveries to an active subscription have failed for a day."""
     subscription = await store.find(tx, partner, subscription_id)
     if subscription is None or subscription.status != "active":
         return

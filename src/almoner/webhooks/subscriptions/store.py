@@ -174,7 +174,7 @@ async def list_listeners(tx: Tx, partners: Collection[UUID]) -> list[EventListen
 
 
 async def find_active(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, WebhookSubscription]:
-    """Those of the subscriptions that take deliveries now."""
+    """Those of the subscriptions that currently accept deliveries."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from {_FROM}
@@ -189,7 +189,7 @@ _UNWELL: Final = "s.deleted_at is null and (s.status = 'suspended' or h.failing_
 
 
 async def list_unwell(tx: Tx, status: Status | None, after: UUID | None, limit: int) -> list[UnwellReceiver]:
-    """Receivers that fail or are suspended, the oldest subscription first; ``status``: of those alone."""
+    """Failing or suspended receivers, oldest subscription first; ``status``: only those."""
     rows = await tx.fetch(
         f"""
         select s.id, s.partner_id, p.name, s.url, s.status, {_HEALTH_COLUMNS} from {_FROM}
@@ -237,7 +237,7 @@ async def count_unwell(tx: Tx) -> tuple[int, int]:
 
 
 async def lock_health(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, ReceiverHealth]:
-    """How receivers do, locked until the transaction ends; in one order, so that no two workers wait for each other."""
+    """Lock the health of receivers in a fixed order until the transaction ends."""
     rows = await tx.fetch(
         f"""
         select subscription_id, {_HEALTH_COLUMNS} from webhook_health
@@ -250,7 +250,7 @@ async def lock_health(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, 
 
 @across_partners("held")
 async def record_successes(tx: Tx, answers: Mapping[UUID, bool | None]) -> dict[UUID, ReceiverHealth]:
-    """Write down that receivers took what they were sent; of the others how they do. All are held, as by the above.
+    """Record successful answers; returns the health of the other receivers, locked.
 
     ``answers``: whether one that took everything was fast, None for one that did not. Who is as fast as before and
     had no failures is dealt with here, which is nearly everybody.

@@ -39,7 +39,7 @@ async def find_open(tx: Tx, operator: Person, partner: Partner) -> PartnerView |
 
 
 async def end(tx: Tx, by: AuditContext, operator: Person, partner: Partner) -> None:
-    """End it; nothing happens where it has ended."""
+    """End an operator's view of a partner's pages; does nothing if it has ended."""
     if await store.end(tx, OPERATORS, partner, operator.id):
         await _record(tx, by, partner, "partner.view_ended")
 

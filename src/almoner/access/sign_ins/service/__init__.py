@@ -158,7 +158,7 @@ def read_device_cookie(
 
 
 def request_origin_facts(tx: Tx, ip_address: str, device: str) -> dict[str, str]:
-    """Lines for a security email that say when and from where something was done."""
+    """Lines for a security email: when, from which network and with which device."""
     return {
         "When": iso_timestamp(tx.real_now)[:16].replace("T", " ") + " UTC",
         "Browser": device,

@@ -53,7 +53,7 @@ async def revoke(tx: Tx, person: Person) -> None:
 
 
 def link_token(tx: Tx, link: EmailLink) -> str:
-    """The token of a link, to be shown where there is no mailbox; the caller audits it."""
+    """The token of a link, to show it where no email is sent; the caller audits this."""
     return tx.vault.page_token(link.purpose, link.id)
 
 

@@ -95,6 +95,6 @@ def is_plausible_dispute(provider_dispute: ProviderDispute, paid: Money, gone_mi
 
 
 def split_loss(lost: Money, owed: Money) -> tuple[Money, Money]:
-    """Split a lost dispute into the parts borne by the nonprofit and by us."""
+    """Split a lost dispute into the nonprofit's part and ours."""
     gift = min(lost.minor, owed.minor)
     return Money(gift, lost.currency), Money(lost.minor - gift, lost.currency)

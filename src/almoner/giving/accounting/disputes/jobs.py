@@ -47,7 +47,7 @@ provider_tasks: Final = TasksWith[JobDependencies]()
 
 @provider_tasks.job(REFRESH)
 async def refresh_disputes(dependencies: JobDependencies, context: JobContext, job: JobOf[RefreshDisputes]) -> Result:
-    """Look at the disputes of one payment."""
+    """Refresh the disputes of one payment from the provider."""
     try:
         dispute_context = DisputeContext(context.db, dependencies.provider, dependencies.rules)
         await flows.refresh_disputes(dispute_context, job.details.payment)

@@ -78,7 +78,7 @@ OF_PAYMENT: Final = f"select {_COLUMNS} from dispute where provider = $1 and pro
 
 
 async def disputes_of_payment(tx: Tx, provider: str, provider_payment: str) -> list[Dispute]:
-    """Those of a payment, oldest first; its donation or unallocated money is what is locked to change them."""
+    """The disputes of a payment, oldest first. To change them, lock the donation or unallocated payment."""
     return [_dispute(row) for row in await tx.fetch(OF_PAYMENT, provider, provider_payment)]
 
 
@@ -93,13 +93,13 @@ from dispute where provider = $1 and provider_payment = any($2) order by id
 async def disputes_of_payments(
     tx: Tx, provider: str, provider_payments: Sequence[str]
 ) -> list[tuple[Dispute, frozenset[str]]]:
-    """Those of several payments, each with the kinds of lines of reports that are booked for it."""
+    """The disputes of several payments, each with the kinds of report lines booked for it."""
     rows = await tx.fetch(OF_PAYMENTS, provider, provider_payments)
     return [(_dispute(row), frozenset(row["told"])) for row in rows]
 
 
 async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Dispute]:
-    """Those in one of these states, the newest first."""
+    """Disputes with one of these statuses, newest first."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from dispute where status = any($1) order by id desc limit $2", statuses, limit
     )

@@ -145,7 +145,7 @@ class AccountTotals:
 
 @dataclass(frozen=True, slots=True)
 class DayTotals:
-    """What came to an account and left it on one day."""
+    """The total debits and credits of an account on one day."""
 
     on: date
     transfers: int
@@ -159,7 +159,7 @@ PARTNER_TRANSFERS: Final = "partner_transfers"
 
 @dataclass(frozen=True, slots=True)
 class LedgerAccount:
-    """One account of one currency. ``provider`` or ``organisation_id`` says whose, where the kind has many."""
+    """An account in one currency. ``provider`` or ``organisation_id``: its owner, if the kind has several."""
 
     kind: AccountKind
     currency: str
@@ -432,7 +432,7 @@ def dispute_returned_transfers(dispute_id: UUID, provider: str, money: Money) ->
 def dispute_lost_transfers(
     dispute_id: UUID, provider: str, organisation_id: UUID | None, of_gift: Money, absorbed: Money
 ) -> list[LedgerTransfer]:
-    """Postings for a lost dispute: ``of_gift`` is borne by the nonprofit, ``absorbed`` by us."""
+    """Postings for a lost dispute: ``of_gift`` is the nonprofit's part, ``absorbed`` is ours."""
     currency, moves = absorbed.currency, list[tuple[TransferKind, LedgerAccount, int]]()
     if organisation_id is not None:
         moves.append((TransferKind.DISPUTE_LOST, liability_account(organisation_id, currency), of_gift.minor))

@@ -161,7 +161,7 @@ def _posted(row: Record) -> PostedTransfer:
 async def list_transfers_of_account(
     tx: Tx, key: str, since: datetime | None, until: datetime | None, before: int | None, limit: int
 ) -> list[PostedTransfer]:
-    """The newest transfers of an account, before one of them."""
+    """The newest transfers of an account, before the given one."""
     where = Conditions(bound=1)
     for condition, value in (("posted_at >= {}", since), ("posted_at < {}", until), ("id < {}", before)):
         if value is not None:

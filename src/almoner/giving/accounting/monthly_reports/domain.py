@@ -160,7 +160,7 @@ def find_layout(name: str) -> ReportLayout | None:
 
 
 def build_report_rows(layout: ReportLayout, lines: Iterable[ReportLine]) -> list[ReportRow]:
-    """The rows of a report, by currency; nonprofits of which it has nothing to say are left out."""
+    """The rows of a report, by currency; nonprofits without amounts are left out."""
     sums: dict[tuple[str, UUID], dict[str, int]] = {}
     for line in lines:
         sums.setdefault((line.currency, line.organisation_id), {})[line.kind] = line.minor

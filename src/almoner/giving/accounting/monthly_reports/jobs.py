@@ -28,7 +28,7 @@ async def build_report(context: JobContext, job: JobOf[BuildReport]) -> Result:
 
 
 async def compose_link(tx: Tx, mails: MailRenderer, job: JobOf[NotifyReportRecipient]) -> Email | None:
-    """The email with the link, never what the report says; None for who may not read reports any more."""
+    """The email with the report's link, without content; None if the person may not read reports."""
     details = job.details
     partner = Partner(details.partner)
     try:

@@ -86,7 +86,7 @@ async def find(tx: Tx, partner: Partner, month: date) -> MonthlyReport | None:
 
 
 async def find_last_closed(tx: Tx, partner: Partner, until: datetime) -> MonthlyReport | None:
-    """The last closed report that ends by then."""
+    """The last closed report that ends by that time."""
     row = await tx.fetchrow(
         f"""
         select {_COLUMNS} from monthly_report
@@ -99,7 +99,7 @@ async def find_last_closed(tx: Tx, partner: Partner, until: datetime) -> Monthly
 
 
 async def list_since(tx: Tx, partner: Partner, first: date) -> list[MonthlyReport]:
-    """The reports of a month and those after it."""
+    """The reports since a month."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from monthly_report where partner_id = $1 and month >= $2", partner.id, first
     )
@@ -147,7 +147,7 @@ async def get_for_update(tx: Tx, report_id: UUID) -> MonthlyReport | None:
 
 
 async def replace_lines(tx: Tx, report: MonthlyReport, lines: Sequence[ReportLine]) -> None:
-    """Store what a report says, which is ready then."""
+    """Store the lines of a report and mark it as ready."""
     await tx.execute("delete from monthly_report_line where report_id = $1", report.id)
     await tx.execute(
         """

@@ -26,7 +26,7 @@ class UnknownOrganisation(CannotAcceptDonations):
 
 @dataclass(frozen=True, slots=True)
 class Reassignment:
-    """A donation's reassignment from one nonprofit to another. ``money``: what is owed of it.
+    """A donation's reassignment from one nonprofit to another. ``money``: what is owed for it.
 
     ``ground``: None for one that was made before it was asked for.
     """

@@ -126,7 +126,7 @@ async def refresh_refund(context: RefundContext, payment: str, refund: str) -> N
 
 
 async def handle_provider_webhook(context: RefundContext, payment: str, refund: str) -> None:
-    """Act on a notice about a refund; a job does what cannot be done now.
+    """Handle a webhook about a refund; a job retries what fails.
 
     Raises WebhookRefused, ProviderUnavailable.
     """

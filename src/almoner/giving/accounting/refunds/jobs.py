@@ -23,7 +23,7 @@ _LONGEST_WAIT: Final = timedelta(hours=1)
 
 @tasks.job(SEND)
 async def send_refund(provider: PaymentProvider, context: JobContext, job: JobOf[SendRefund]) -> Result:
-    """Have one refund sent. A payment that the provider does not know waits for a person, as a dead job."""
+    """Send one refund. A payment that the provider does not know becomes a dead job for an operator."""
     try:
         await flows.send_refund(context.db, provider, job.details.refund)
     except NoSuchPayment:

@@ -66,7 +66,7 @@ OF_DONATION: Final = f"select {_COLUMNS} from refund where donation_id = $1 orde
 
 
 async def refunds_of_donation(tx: Tx, donation_id: UUID) -> list[Refund]:
-    """Those of one donation, oldest first."""
+    """The refunds of one donation, oldest first."""
     return [_refund(row) for row in await tx.fetch(OF_DONATION, donation_id)]
 
 
@@ -76,7 +76,7 @@ select {_COLUMNS} from refund where status = any($1) order by id desc limit $2
 
 
 async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[Refund]:
-    """Those in one of these states, the newest first."""
+    """Refunds with one of these statuses, newest first."""
     return [_refund(row) for row in await tx.fetch(NEWEST, statuses, limit)]
 
 
@@ -149,7 +149,7 @@ where payment_id = any($1::uuid[]) and status = 'sent' order by payment_id, ende
 
 
 async def sent_refunds_of_payments(tx: Tx, payment_ids: Sequence[UUID]) -> Mapping[UUID, list[tuple[Refund, bool]]]:
-    """What was sent back of these payments, oldest first, each with whether a provider's report has drawn it."""
+    """Sent refunds of these payments, oldest first, each with whether a report line is booked for it."""
     found: dict[UUID, list[tuple[Refund, bool]]] = {}
     for row in await tx.fetch(OF_PAYMENTS, payment_ids):
         found.setdefault(row["payment_id"], []).append((_refund(row), row["drawn"]))
@@ -242,7 +242,7 @@ async def insert_failure(tx: Tx, refund_id: UUID, reason: str) -> bool:
 
 
 async def has_failed(tx: Tx, refund_id: UUID) -> bool:
-    """Whether it failed after it was sent."""
+    """Whether the refund failed after it was sent."""
     return bool(await tx.fetchval("select exists (select from refund_failure where refund_id = $1)", refund_id))
 
 

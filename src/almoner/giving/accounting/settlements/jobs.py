@@ -29,7 +29,7 @@ report_tasks: Final = TasksWith[PayoutReportSource]()
 
 @report_tasks.job(FETCH, limit=_LIMIT)
 async def fetch_reports(reports: PayoutReportSource, context: JobContext, job: JobOf[Nothing]) -> Result:
-    """Book all that the provider has paid out and that is not booked yet; a report that fails holds up no other."""
+    """Book all provider payouts that are not booked yet; a report that fails does not stop the others."""
     failures: list[str] = []
     async with context.db.read() as tx:
         since = tx.now - service.FETCH_LOOKBACK

@@ -7,7 +7,7 @@ from almoner.giving.accounting.settlements.domain import SettlementReport
 
 
 class PayoutReportSource(Protocol):
-    """The payouts of a provider to us, and what is in each."""
+    """Reads a provider's payouts to us and their lines."""
 
     @property
     def name(self) -> str:
@@ -15,7 +15,7 @@ class PayoutReportSource(Protocol):
         ...
 
     async def list_payouts(self, since: datetime) -> list[str]:
-        """The references of what arrived since, the oldest first. Raises ProviderFailure."""
+        """The references of payouts that arrived since then, oldest first. Raises ProviderFailure."""
         ...
 
     async def fetch_report(self, reference: str) -> SettlementReport:

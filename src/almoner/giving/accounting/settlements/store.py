@@ -77,7 +77,7 @@ async def list_providers(tx: Tx) -> list[str]:
 
 
 async def insert(tx: Tx, report: SettlementReport) -> None:
-    """Store a report without its lines, unless the provider's report of this reference is there."""
+    """Store a report without its lines, unless it is stored already."""
     await tx.execute(
         """
         insert into settlement (id, provider, reference, currency, settled_on, sha256, lines, imported_at)
@@ -95,7 +95,7 @@ async def insert(tx: Tx, report: SettlementReport) -> None:
 
 
 async def fully_stored_reports(tx: Tx, provider: str, references: Sequence[str]) -> set[str]:
-    """Those of these reports of which every line is stored."""
+    """Those of these reports whose lines are all stored."""
     rows = await tx.fetch(
         """
         select reference from settlement s where provider = $1 and reference = any($2)
@@ -108,7 +108,7 @@ async def fully_stored_reports(tx: Tx, provider: str, references: Sequence[str])
 
 
 async def last_fetch_at(tx: Tx, provider: str) -> datetime | None:
-    """When a provider was last asked what it has paid out."""
+    """When a provider's payouts were last fetched."""
     found: datetime | None = await tx.fetchval(
         "select checked_at from settlement_report_check where provider = $1", provider
     )
@@ -141,7 +141,7 @@ from settlement s left join settlement_line l on l.settlement_id = s.id
 
 
 async def find_settlement(tx: Tx, provider: str, reference: str) -> Settlement | None:
-    """The provider's report of this reference, with what became of its lines."""
+    """The provider's report with this reference, and the status of its lines."""
     row = await tx.fetchrow(
         f"{_SETTLEMENT} where s.provider = $1 and s.reference = $2 group by s.id", provider, reference
     )
@@ -149,7 +149,7 @@ async def find_settlement(tx: Tx, provider: str, reference: str) -> Settlement |
 
 
 async def newest_settlements(tx: Tx, limit: int, before: UUID | None = None) -> list[Settlement]:
-    """The newest reports. ``before``: those older than this one."""
+    """The newest reports, before the given one."""
     rows = await tx.fetch(
         f"""
         {_SETTLEMENT} where s.id in (
@@ -163,7 +163,7 @@ async def newest_settlements(tx: Tx, limit: int, before: UUID | None = None) -> 
 
 
 async def stored_lines_by_key(tx: Tx, settlement_id: UUID, payments: Sequence[str]) -> dict[LineKey, StoredReportLine]:
-    """Those lines of a report that are stored already."""
+    """The lines of a report that are already stored."""
     rows = await tx.fetch(
         f"select {_LINE} from settlement_line where settlement_id = $1 and provider_payment = any($2)",
         settlement_id,
@@ -180,7 +180,7 @@ where provider = $1 and provider_payment = any($2) and status = 'matched' and re
 
 
 async def booked_line_kinds(tx: Tx, provider: str, payments: Sequence[str]) -> set[tuple[str, LineKind]]:
-    """For which of a provider's payments a line is booked; those of donations' refunds are told apart by the refund."""
+    """The provider's payments with booked lines and their kinds; lines of donation refunds by refund."""
     return {(row[0], LineKind(row[1])) for row in await tx.fetch(BOOKED_KINDS, provider, payments)}
 
 
@@ -331,7 +331,7 @@ async def clear_exception(tx: Tx, settlement_id: UUID, key: LineKey, cleared_by:
 
 
 async def lock_exceptions(tx: Tx, line_ids: Sequence[UUID]) -> list[StoredReportLine]:
-    """Those of these lines that are not booked, in one order, locked until the transaction ends."""
+    """Those of these lines that are not booked, locked in a fixed order until the transaction ends."""
     rows = await tx.fetch(
         f"""
         select {_LINE} from settlement_line where id = any($1::uuid[]) and status = 'exception'

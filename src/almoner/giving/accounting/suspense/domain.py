@@ -107,12 +107,12 @@ class UnallocatedPayment:
 
     @property
     def is_by_bank(self) -> bool:
-        """Whether it came by bank transfer: an officer sends it back, and no provider is asked."""
+        """Whether it is a bank transfer, which an operator has to return."""
         return self.provider == BANK_TRANSFER
 
     @property
     def is_posted(self) -> bool:
-        """Whether it is in the ledger."""
+        """Whether it is posted to the ledger."""
         return is_posted(self.reason)
 
 

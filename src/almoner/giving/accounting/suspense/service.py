@@ -100,7 +100,7 @@ async def get_for_update(tx: Tx, unallocated_payment_id: UUID) -> UnallocatedPay
 
 
 async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[UnallocatedPayment]:
-    """Those in one of these states, the newest first."""
+    """Unallocated payments with one of these statuses, newest first."""
     return await store.newest_payments(tx, statuses, limit)
 
 

@@ -100,7 +100,7 @@ async def lock_by_provider_payments(
 
 
 async def lock_due(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[UnallocatedPayment]:
-    """Those that the rule decides now, but for some, locked until the transaction ends."""
+    """Unallocated payments due for an automatic decision, locked until the transaction ends."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from unallocated_payment
@@ -123,7 +123,7 @@ async def next_due_at(tx: Tx) -> datetime | None:
 
 
 async def newest_payments(tx: Tx, statuses: Sequence[str], limit: int) -> list[UnallocatedPayment]:
-    """Those in one of these states, the newest first."""
+    """Unallocated payments with one of these statuses, newest first."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from unallocated_payment where status = any($1) "
         f"order by received_at desc, id desc limit $2",
@@ -151,7 +151,7 @@ async def count_for_operators(tx: Tx, status: str | None, reason: UnallocatedRea
 
 
 async def mark_decided(tx: Tx, held_ids: Sequence[UUID], target: str, by: str, note: str | None) -> int:
-    """Record a decision on those that are still undecided; returns how many."""
+    """Record a decision on the undecided ones of these payments; returns how many."""
     status = await tx.execute(
         """
         update unallocated_payment set status = $2, status_changed_at = $4, decided_at = $4, decided_by = $5, note = $6
@@ -196,7 +196,7 @@ async def applied_payment_ids(tx: Tx, reference: str) -> list[UUID]:
 
 
 async def lock_by_reference(tx: Tx, reference: str) -> list[UnallocatedPayment]:
-    """Held bank transfers under a reference, held: the first bears it, later ones also the name of their line."""
+    """Lock the unallocated bank transfers with a reference; later ones also have the name of their line."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from unallocated_payment
@@ -208,7 +208,7 @@ async def lock_by_reference(tx: Tx, reference: str) -> list[UnallocatedPayment]:
 
 
 async def mark_refunded(tx: Tx, unallocated_payment_id: UUID, provider_refund: str) -> bool:
-    """The provider has sent it back; False when that was known, or is not so decided."""
+    """Record that the provider sent the refund; False if its status does not allow this."""
     return bool(
         await tx.fetchval(
             """
@@ -224,7 +224,7 @@ async def mark_refunded(tx: Tx, unallocated_payment_id: UUID, provider_refund: s
 
 
 async def insert_decision(tx: Tx, decided: OfficerDecision) -> None:
-    """Store what a person decided, and why."""
+    """Store an operator's decision with its note."""
     await tx.execute(
         """
         insert into unallocated_payment_decision (id, unallocated_payment_id, decision, note, decided_by, decided_at,

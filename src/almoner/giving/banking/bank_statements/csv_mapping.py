@@ -65,7 +65,7 @@ def load_mapping(path: Path) -> StatementMapping:
 
 
 def parse_mapping(text: str, name: str) -> StatementMapping:
-    """A mapping as somebody wrote it; ``name``: for problems. Raises StatementError with every problem."""
+    """Parse a mapping file; ``name``: used in problems. Raises StatementError with every problem."""
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

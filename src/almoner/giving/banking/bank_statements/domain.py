@@ -56,7 +56,7 @@ _DENSE_END_TO_END: Final = re.compile(r"(?=([0-7][0-9a-hjkmnp-tv-z]{25}))", re.A
 
 
 class StatementError(Exception):
-    """A statement cannot be imported, or a line not reconciled; the message says why."""
+    """A statement cannot be imported, or a line cannot be reconciled; the message says why."""
 
 
 class OpenLineReason(StrEnum):
@@ -98,7 +98,7 @@ _SENTENCES: Final = {
 
 
 def reopening_refusal(status: LineStatus, matched_as: MatchedAs | None) -> str:
-    """Why how a line was dismissed or matched cannot be undone; "" where it can."""
+    """Why a line's dismissal or match cannot be undone; "" if it can."""
     if status == "open":
         return "This line is open."
     if status == "matched" and matched_as != "settlement":
@@ -222,7 +222,7 @@ class ImportedStatement:
 
 @dataclass(frozen=True, slots=True)
 class LineDetails:
-    """A line with what it is reconciled with, and who decided it. ``target``: as ``line.matched_as`` says what it is.
+    """A line with its matched record and who decided. ``target``: of the kind in ``line.matched_as``.
 
     ``statement``: the bank's name of its statement.
     """
@@ -248,7 +248,7 @@ class LineFilters:
 
 @dataclass(frozen=True, slots=True)
 class MatchProposal:
-    """A record that a person may match an open line to. ``minor``: what a line of it would come to.
+    """A record that an operator may match an open line with. ``minor``: the expected amount of its line.
 
     ``name``: what people call it, where it is not called by its identifier. ``is_named``: the line refers to it.
     """
@@ -269,7 +269,7 @@ class MatchProposal:
 
 @dataclass(frozen=True, slots=True)
 class StatementUpload:
-    """A file that somebody has uploaded and nobody has booked yet. ``mapping``: of the columns of a CSV file."""
+    """An uploaded file that is not booked yet. ``mapping``: of the columns of a CSV file."""
 
     id: UUID
     file_name: str
@@ -282,7 +282,7 @@ class StatementUpload:
 
 @dataclass(frozen=True, slots=True)
 class PreviewedLine:
-    """What would become of a new line. ``target``: what it would be reconciled with; ``why``: it would wait."""
+    """What would happen to a new line. ``target``: its match; ``why``: why it would wait."""
 
     movement: BankMovement
     matched_as: MatchedAs | None = None
@@ -355,7 +355,7 @@ class UnreconciledItem:
 
 @dataclass(frozen=True, slots=True)
 class StatementGap:
-    """A statement whose opening balance no other statement ends with: one may be missing.
+    """A statement whose opening balance is no other statement's closing balance: one may be missing.
 
     ``since``: when it was imported.
     """

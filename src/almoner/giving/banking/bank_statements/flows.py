@@ -37,7 +37,7 @@ OnFinished = Callable[[Tx, Sequence[BankStatement], "ImportProgress"], Awaitable
 
 @dataclass(slots=True)
 class ImportProgress:
-    """How far it is: lines that were open, and how many of them were matched.
+    """The progress of an import: the open lines, and how many of them were matched.
 
     ``kept``: new statements. ``problems``: what of the file could not be imported, and why.
     """

@@ -162,14 +162,14 @@ async def statement_line_ids(tx: Tx, statement: BankStatement) -> list[UUID]:
 
 
 async def get_details(tx: Tx, line_id: UUID) -> LineDetails:
-    """One line, with its statement and what was decided of it. Raises NotFound."""
+    """A line with its statement and decisions. Raises NotFound."""
     if (found := await store.find_details(tx, line_id)) is None:
         raise NotFound
     return found
 
 
 async def store_upload(tx: Tx, file_name: str, content: bytes, mapping: str | None, *, by: str) -> StatementUpload:
-    """Keep an uploaded file until somebody books or discards it."""
+    """Store an uploaded file until an operator books or discards it."""
     upload_id, digest = tx.new_id(), sha256_digest(content)
     upload = StatementUpload(upload_id, file_name or "statement", digest, len(content), mapping, by, tx.now)
     sealed = tx.vault.encrypt(zlib.compress(content), context=_UPLOAD, binding=upload_id.bytes)
@@ -185,7 +185,7 @@ async def get_upload(tx: Tx, upload_id: UUID) -> tuple[StatementUpload, bytes]:
 
 
 async def delete_upload(tx: Tx, upload_id: UUID) -> None:
-    """Forget an uploaded file, booked or not. Raises NotFound."""
+    """Delete an uploaded file, booked or not. Raises NotFound."""
     if not await store_uploads.delete(tx, upload_id):
         raise NotFound
 

@@ -64,7 +64,7 @@ async def lock_similar_movements(tx: Tx, line: BankLine) -> None:
 
 
 async def statement_parts(tx: Tx, new: BankStatement) -> tuple[int, int]:
-    """This statement's number among those with its name, and how many files brought lines of it.
+    """The number of this statement among those with its name, and of the files with its lines.
 
     Banks use their numbers anew: what tells of other days, or is counted otherwise by the bank, is another statement.
     """
@@ -198,7 +198,7 @@ _OPEN_LINES: Final = (
 
 
 async def open_line_ids(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
-    """Lines that wait, the oldest first, after one of them."""
+    """Open lines after the given one, oldest first."""
     return [row[0] for row in await tx.fetch(_OPEN_LINES, after, limit)]
 
 
@@ -218,7 +218,7 @@ from bank_statement_line l join bank_statement s on s.id = l.statement_id where 
 
 
 async def find_details(tx: Tx, line_id: UUID) -> LineDetails | None:
-    """One line with its statement and what was decided of it."""
+    """A line with its statement and decisions."""
     row = await tx.fetchrow(_DETAILS, line_id)
     return LineDetails(_line(row), *row[17:22]) if row else None
 
@@ -264,7 +264,7 @@ from bank_statement where $1::uuid is null or id < $1 order by id desc limit $2
 
 
 async def list_statements(tx: Tx, after: UUID | None, limit: int) -> list[ImportedStatement]:
-    """The newest statements, after one of them."""
+    """The newest statements, after the given one."""
     return [ImportedStatement(*row) for row in await tx.fetch(_STATEMENTS, after, limit)]
 
 
@@ -368,7 +368,7 @@ async def is_reference_booked(tx: Tx, line: BankLine, matched_as: MatchedAs) -> 
 
 
 async def payments_reversed_by_line(tx: Tx, line: BankLine) -> list[UUID]:
-    """The payments of the donations that a line takes back, by the bank's name of what it had told."""
+    """The payments of donations that a line reverses, by the bank reference of the original line."""
     rows = await tx.fetch(
         """
         select distinct payment_id from settlement_line where payment_id is not null and settlement_id in (
@@ -397,7 +397,7 @@ async def find_provider_payout(tx: Tx, provider: str, reference: str) -> Provide
 
 
 async def referenced_provider_payouts(tx: Tx, movement: BankMovement, days: int, minimum: int) -> list[ProviderPayout]:
-    """What providers paid out at once, some days before or after, whose reference is in the words of a line."""
+    """Provider payouts of the days around a line whose reference is in its text."""
     rows = await tx.fetch(
         """
         select s.id, s.reference, s.currency, sum(l.net_minor)::bigint from settlement s
@@ -484,7 +484,7 @@ async def referenced_disbursements(tx: Tx, end_to_end_ids: Sequence[str]) -> lis
 
 
 async def find_manually_recorded_payment(tx: Tx, line: BankLine) -> UUID | None:
-    """The transfer of a partner that somebody has noted under the bank's reference, of this very amount."""
+    """The partner's transfer that was recorded manually with this bank reference and amount."""
     found: UUID | None = await tx.fetchval(
         """
         select id from request_payment p
@@ -499,7 +499,7 @@ async def find_manually_recorded_payment(tx: Tx, line: BankLine) -> UUID | None:
 
 
 async def matched_targets(tx: Tx, record_ids: Sequence[UUID]) -> set[tuple[MatchedAs, UUID]]:
-    """Those of these records that statement lines are already reconciled with."""
+    """Those of these records that lines are already matched with."""
     rows = await tx.fetch(
         """
         select matched_as, coalesce(settlement_id, disbursement_id) as thing from bank_statement_line
@@ -524,7 +524,7 @@ async def mark_line_unmatched(tx: Tx, line_id: UUID, reason: OpenLineReason, ref
 
 
 async def mark_matched(tx: Tx, line_id: UUID, matched_as: MatchedAs, record_id: UUID, by: str) -> None:
-    """Record what a locked line is reconciled with."""
+    """Record the match of a locked line."""
     await tx.execute(
         f"""
         update bank_statement_line

@@ -36,7 +36,7 @@ async def find_gap(tx: Tx, statement_id: UUID) -> StatementGap | None:
 
 
 async def record_gap_explanation(tx: Tx, statement_id: UUID, note: str, by: str) -> bool:
-    """Record why no statement leads to one; whether nobody had."""
+    """Record why the previous statement is missing; returns whether it was unexplained."""
     done = await tx.execute(
         "insert into bank_statement_gap_explanation (statement_id, note, explained_by, explained_at) "
         "values ($1, $2, $3, $4) on conflict do nothing",

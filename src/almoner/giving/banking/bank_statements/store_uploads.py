@@ -38,7 +38,7 @@ async def list_uploads(tx: Tx, limit: int) -> list[StatementUpload]:
 
 
 async def delete(tx: Tx, upload_id: UUID) -> bool:
-    """Forget a file; False if it is gone already."""
+    """Delete a file; False if it does not exist."""
     return await tx.execute("delete from bank_statement_upload where id = $1", upload_id) == "DELETE 1"
 
 
@@ -51,7 +51,7 @@ async def oldest_upload_at(tx: Tx) -> datetime | None:
 
 
 async def delete_before(tx: Tx, moment: datetime, limit: int) -> int:
-    """Forget files that nobody has booked; how many."""
+    """Delete old files that were not booked; returns how many."""
     done = await tx.execute(
         """
         delete from bank_statement_upload where id in (

@@ -237,7 +237,7 @@ def released_content(tx: Tx, file: PaymentFile) -> bytes:
 async def evaluate_status_report(
     tx: Tx, status_report: StatusReport
 ) -> tuple[PaymentFile, Mapping[UUID, tuple[BankOutcome, str]]]:
-    """What a status report means for the disbursements of its file; empty if it was recorded before.
+    """The outcome of a status report for each disbursement of its file; empty if already recorded.
 
     Raises PaymentFileError with all inconsistencies; the report must then not be applied.
     """

@@ -33,7 +33,7 @@ def _file(row: Record) -> PaymentFile:
 
 
 async def insert(tx: Tx, new: PaymentFile, payments: Sequence[CreditTransfer]) -> None:
-    """Store a new file with its payments. Raises UniqueViolationError when one of them is in another file."""
+    """Store a new file with its payments. Raises UniqueViolationError if one is in another file."""
     await tx.execute(
         f"insert into payment_file ({_COLUMNS}, status_changed_at) "
         "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'created', $10, $11, null, null, null, null, $11)",
@@ -93,13 +93,13 @@ _LISTED: Final = _COLUMNS.replace("encrypted_content", "''::bytea")
 async def list_for_operators(
     tx: Tx, status: PaymentFileStatus | None, after: UUID | None, limit: int
 ) -> list[PaymentFile]:
-    """The newest files, after one of them, without their contents."""
+    """The newest files after the given one, without their contents."""
     where = keyset.equal({"status": status})
     return [_file(row) for row in await keyset.rows_after(tx, "payment_file", _LISTED, where, after, limit)]
 
 
 async def count_for_operators(tx: Tx, status: PaymentFileStatus | None, max_count: int) -> int:
-    """How many there are, at most one more than ``max_count``."""
+    """Count files, up to one more than ``max_count``."""
     return await keyset.count_up_to(tx, "payment_file", keyset.equal({"status": status}), max_count)
 
 

@@ -42,7 +42,7 @@ def transfer_details(payment: Payment, donation: Donation, pay_to: BankDetails) 
 
 
 async def confirm_transfer_sent(tx: Tx, session_id: UUID) -> Donation | None:
-    """Record that the donor says the transfer was sent; idempotent (settled 5).
+    """Record that the donor has sent the transfer, as they say; idempotent (settled 5).
 
     None when no transfer is waited for. Raises NotFound, SessionExpired when it was not begun in time.
     """

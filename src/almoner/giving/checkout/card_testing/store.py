@@ -102,7 +102,7 @@ def _source_history(row: Record, prefix: str) -> SourceHistory:
 
 
 async def insert_attempt(tx: Tx, partner: Partner, payment_id: UUID, visitor: BrowserFingerprint, allowed: int) -> None:
-    """Remember whose browser begins a payment."""
+    """Record which browser starts a payment."""
     await tx.execute(
         """
         insert into card_attempt (payment_id, partner_id, address_hash, device_hash, max_attempts, started_at)
@@ -181,7 +181,7 @@ async def block_sources(tx: Tx, sources: Sequence[bytes]) -> None:
 
 
 async def raise_alert(tx: Tx, partner: Partner, declines: int, attempts: int) -> bool:
-    """Ask all donors of the partner for a code until it is calm (H7); whether it was calm before."""
+    """Require a code from all donors of the partner for a while (H7); False if an alert was active."""
     return bool(
         await tx.fetchval(
             """
@@ -203,7 +203,7 @@ async def raise_alert(tx: Tx, partner: Partner, declines: int, attempts: int) ->
 
 @across_partners("operators")
 async def active_alerts(tx: Tx) -> dict[UUID, datetime]:
-    """The partners whose donors are asked for a code now, and until when at least."""
+    """The partners whose donors must enter a code, and at least until when."""
     rows = await tx.fetch(
         "select partner_id, code_required_until from card_testing_alert where code_required_until > $1", tx.real_now
     )
@@ -295,7 +295,7 @@ async def get_current_code_for_update(tx: Tx, session_id: UUID) -> EmailCode | N
 
 @across_partners("link")
 async def find_code(tx: Tx, code_id: UUID) -> CodeMail | None:
-    """A code to be mailed, with whose session it is for."""
+    """A code to send, with its session."""
     row = await tx.fetchrow(
         f"""
         select {_CODE}, partner_id from donation_email_code
@@ -339,7 +339,7 @@ async def oldest_record_at(tx: Tx) -> datetime | None:
 
 
 async def delete_expired_records(tx: Tx, before: datetime, limit: int) -> int:
-    """Remove what is older; how many rows went."""
+    """Delete older records; returns how many."""
     gone = 0
     for sql in _FORGET:
         gone += int(await tx.fetchval(sql, before, limit))

@@ -54,5 +54,5 @@ async def next_deletion_at(tx: Tx) -> datetime | None:
 
 
 async def delete_old(tx: Tx, limit: int = _BATCH) -> int:
-    """Forget emails of donations that were not paid; how many."""
+    """Delete dedication emails of donations that were not paid; returns how many."""
     return await store.delete_old(tx, tx.now - domain.KEPT_FOR, limit)

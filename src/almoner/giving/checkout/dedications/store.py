@@ -42,7 +42,7 @@ async def find(tx: Tx, partner: Partner, donation_id: UUID) -> DedicationEmail |
 
 
 async def delete(tx: Tx, partner: Partner, donation_id: UUID) -> None:
-    """Forget the email of a donation."""
+    """Delete the dedication email of a donation."""
     await tx.execute(
         "delete from donation_dedication_email where partner_id = $1 and donation_id = $2", partner.id, donation_id
     )

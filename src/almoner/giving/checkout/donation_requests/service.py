@@ -161,7 +161,7 @@ async def _record_paid_amount(tx: Tx, donation_request: DonationRequest, paid_mi
 
 
 async def allocate_payment(tx: Tx, request_id: UUID) -> bool:
-    """Receive a batch of donations that a request's money covers; True if there may be more."""
+    """Receive a batch of donations that a request's payments cover; True if there may be more."""
     held = await _lock(tx, ALL_PARTNERS, request_id)
     if held.allocating:
         ledger.post_at_commit(tx, await _allocate(tx, held))
@@ -207,7 +207,7 @@ async def return_overpayment(tx: Tx, payment_id: UUID, *, note: str, decided_by:
 async def apply_overpayment(
     tx: Tx, payment_id: UUID, request_id: UUID, *, note: str, decided_by: str
 ) -> tuple[RequestPayment, RequestPayment]:
-    """What was over of a transfer pays another request of the same partner: the transfer, and the part that does.
+    """Apply an overpayment to another request of the partner: returns the transfer and the applied part.
 
     What is more than that request is open for stays held, of the part. Raises NotFound, DonationRequestError.
     """
@@ -241,7 +241,7 @@ async def apply_overpayment(
 
 
 async def next_run_at(tx: Tx, name: str) -> datetime | None:
-    """When periods may be over whose donations nobody was asked for: the midnight (UTC) after the oldest was made.
+    """When invoicing runs next: the midnight (UTC) after the oldest uninvoiced donation.
 
     ``name``: of the schedule, which does not run twice for one midnight.
     """

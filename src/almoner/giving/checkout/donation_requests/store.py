@@ -43,7 +43,7 @@ def _payment(row: Record) -> RequestPayment:
 
 
 async def insert(tx: Tx, partner: Partner, new: DonationRequest) -> bool:
-    """Store a new request; False when another gathers the same donations already."""
+    """Store a new request; False if another one is collecting the same donations."""
     made = await tx.execute(
         """
         insert into donation_request (id, partner_id, currency, amount_minor, donations, paid_minor, allocated_minor,
@@ -88,7 +88,7 @@ async def lock_collecting_request(tx: Tx, partner: Partner, currency: str) -> Do
 
 @across_partners("sweep")
 async def collecting_groups(tx: Tx) -> list[UninvoicedGroup]:
-    """Whose requests donations come into now, or did when a process died."""
+    """Partners and currencies whose requests are being filled, or were when a process crashed."""
     rows = await tx.fetch("select partner_id, currency::text from donation_request where collecting order by 1, 2")
     return [UninvoicedGroup(*row) for row in rows]
 
@@ -173,7 +173,7 @@ async def newest_requests(tx: Tx, status: DonationRequestStatus | None, limit: i
 async def record_paid_amount(
     tx: Tx, donation_request: DonationRequest, paid_minor: int, status: DonationRequestStatus
 ) -> None:
-    """Record what was paid on a held request: donations that it covers have yet to be received.
+    """Record what was paid on a locked request; its donations are received later.
 
     Raises LookupError when its state does not allow it.
     """
@@ -205,13 +205,13 @@ async def record_allocation(tx: Tx, donation_request: DonationRequest, allocated
 
 @across_partners("sweep")
 async def requests_awaiting_allocation(tx: Tx, limit: int) -> list[UUID]:
-    """Requests whose money covers donations that were not received yet."""
+    """Requests whose payments cover donations that are not received yet."""
     rows = await tx.fetch("select id from donation_request where allocating order by id limit $1", limit)
     return [row["id"] for row in rows]
 
 
 async def insert_payment(tx: Tx, new: RequestPayment) -> bool:
-    """Store what a transfer brought; False when this one was noted before."""
+    """Store a partner's transfer; False if it is already recorded."""
     made = await tx.execute(
         """
         insert into request_payment (id, donation_request_id, currency, amount_minor, applied_minor, overpaid_minor,
@@ -235,7 +235,7 @@ async def insert_payment(tx: Tx, new: RequestPayment) -> bool:
 
 
 async def lock_payment(tx: Tx, payment_id: UUID) -> RequestPayment | None:
-    """One transfer, locked until the transaction ends."""
+    """A partner's transfer, locked until the transaction ends."""
     row = await tx.fetchrow(f"select {_PAYMENT} from request_payment where id = $1 for no key update", payment_id)
     return _payment(row) if row else None
 

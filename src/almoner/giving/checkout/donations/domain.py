@@ -258,7 +258,7 @@ class AddedDonations(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReceiptResendRequested:
-    """Whose receipt is sent again."""
+    """The donation whose receipt is sent again."""
 
     donation: UUID
     partner: UUID

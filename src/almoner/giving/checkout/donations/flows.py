@@ -67,7 +67,7 @@ class PaymentContext:
 
 @dataclass(frozen=True, slots=True)
 class ProviderCall:
-    """One call to the provider. ``row`` is the leased payment; None for a question that changes nothing."""
+    """A call to the provider. ``row``: the leased payment; None if the call changes nothing."""
 
     row: UUID | None
     send: Callable[[], Awaitable[ProviderPayment]]
@@ -482,7 +482,7 @@ async def start_payment(
 
 
 async def pay_later_donation(context: PaymentContext, donation_id: UUID) -> str | None:
-    """The page on which the donor pays an open date of a plan; None where it is paid, being charged, or over.
+    """The page where the donor pays an open date of a subscription; None if it is paid or over.
 
     Raises NotFound, AccountPaused, ProviderUnavailable.
     """
@@ -490,7 +490,7 @@ async def pay_later_donation(context: PaymentContext, donation_id: UUID) -> str 
 
 
 async def refresh_payment(context: PaymentContext, payment_id: UUID) -> None:
-    """The donor is back from paying a date of a plan: learn how it went. Raises ProviderUnavailable."""
+    """Refresh the payment of a donor who returns from paying an open date. Raises ProviderUnavailable."""
     await leases.run_leased_flow(context.db, _FinishPayment(context, payment_id))
 
 
@@ -544,7 +544,7 @@ async def finish_payment(context: PaymentContext, payment_id: UUID) -> None:
 
 
 async def refresh_payment_method(context: PaymentContext, payment_method: str) -> bool:
-    """Look at a saved payment method again, which its bank may have renewed; False if no plan is charged to it.
+    """Refresh a saved payment method that its bank may have renewed; False if no subscription uses it.
 
     Raises ProviderUnavailable.
     """

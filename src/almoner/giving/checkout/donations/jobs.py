@@ -26,7 +26,7 @@ _PAUSE_RETRY: Final = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class JobDependencies:
-    """The provider, and the brakes that learn from its answers."""
+    """The payment provider, and the limits against card testing."""
 
     provider: PaymentProvider
     limits: CardTestingLimits = STRICT_LIMITS
@@ -73,7 +73,7 @@ async def delete_payment_method(
 
 @provider_tasks.job(CANCEL_PAYMENT)
 async def cancel_payment(dependencies: JobDependencies, context: JobContext, job: JobOf[CancelPayment]) -> Result:
-    """End an attempt that must not be paid any more."""
+    """Cancel a payment attempt that must not be paid any more."""
     try:
         payment_context = PaymentContext(context.db, dependencies.provider, dependencies.limits)
         ended = await flows.cancel_payment(payment_context, job.details.payment)

@@ -31,7 +31,7 @@ FINISH_PAYMENT: Final = JobKind("donations.finish_payment", FinishPayment)
 
 
 async def create_later_donation(tx: Tx, subscription: DonationSubscription, due_on: date) -> Donation:
-    """The donation of a date. Raises UniqueViolationError for a date that has one."""
+    """Create the donation of a date. Raises UniqueViolationError if the date has one."""
     gift_aid_id = await _covering_declaration(tx, subscription)
     donation = domain.new_later_donation(tx.new_id(), subscription, due_on, tx.now, gift_aid_id)
     first = await store.find_uncancelled_by_session(tx, subscription.session_id)
@@ -63,7 +63,7 @@ async def _covering_declaration(tx: Tx, subscription: DonationSubscription) -> U
 
 
 async def set_amount(tx: Tx, donation: Donation, subscription: DonationSubscription) -> Donation:
-    """Let an unpaid donation be of what its plan is of now."""
+    """Set an unpaid donation to the subscription's current amount."""
     if donation.money == subscription.money:
         return donation
     await store.update_amount(tx, donation.id, subscription.money.minor, subscription.cover_minor)

@@ -95,7 +95,7 @@ class DonationsQuery(PageQuery):
 
 
 def filters_of(tx: Tx, query: DonationsQuery) -> DonationFilters:
-    """The filters in a query. Raises IncorrectParams for what is no id."""
+    """The filters in a query. Raises IncorrectParams for invalid IDs."""
     reasons = []
 
     def parsed(name: str, text: str | None, type_: str, what: str) -> UUID | None:

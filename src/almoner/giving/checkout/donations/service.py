@@ -228,7 +228,7 @@ async def record_receipt_delivery(tx: Tx, donation_id: UUID, delivery: ReceiptDe
 
 
 async def correct_receipt_address(tx: Tx, donation_id: UUID, email: str) -> bool:
-    """Send a receipt that could not be delivered to another address, which is the donor's now; whether it could not."""
+    """Send an undeliverable receipt to the donor's corrected address; False if it was delivered."""
     changed = await store.correct_receipt_address(tx, donation_id, email)
     if changed is not None:
         await _request_receipt_resend(tx, Partner(changed.partner_id), donation_id)

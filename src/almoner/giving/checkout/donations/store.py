@@ -140,7 +140,7 @@ async def origin_of(tx: Tx, donation_id: UUID) -> DonationOrigin | None:
 
 @across_partners("link")
 async def find_uncancelled_by_session(tx: Tx, session_id: UUID) -> Donation | None:
-    """The one donation of a session that is not cancelled; later gifts of its plan are not meant."""
+    """The session's donation that is not cancelled, without later donations of a subscription."""
     row = await tx.fetchrow(
         f"""
         select {COLUMNS} from donation
@@ -153,7 +153,7 @@ async def find_uncancelled_by_session(tx: Tx, session_id: UUID) -> Donation | No
 
 @across_partners("link")
 async def find_newest_by_session(tx: Tx, session_id: UUID) -> Donation | None:
-    """The donation that decides where a session stands: the one that is not cancelled, else the newest."""
+    """The donation that decides a session's state: the one that is not cancelled, else the newest."""
     row = await tx.fetchrow(
         f"""
         select {COLUMNS} from donation where session_id = $1 and subscription_due_on is null
@@ -279,7 +279,7 @@ async def set_receipt_delivery(tx: Tx, donation_id: UUID, delivery: ReceiptDeliv
 
 @across_partners("link")
 async def correct_receipt_address(tx: Tx, donation_id: UUID, email: str) -> Donation | None:
-    """Another address for a receipt that could not be delivered, which is sent again; None where it could."""
+    """Store a corrected address for an undeliverable receipt; None if it was delivered."""
     row = await tx.fetchrow(
         f"""
         update donation set email = $2, receipt_delivery = 'pending'
@@ -292,7 +292,7 @@ async def correct_receipt_address(tx: Tx, donation_id: UUID, email: str) -> Dona
 
 
 async def mark_receipt_pending(tx: Tx, partner: Partner, donation_id: UUID) -> bool:
-    """Wait for a receipt that was sent, or could not be, once more; whether there is one and a donor to send it to."""
+    """Mark a receipt to be sent again; False if there is no receipt or no donor's address."""
     marked = await tx.fetchval(
         """
         update donation set receipt_delivery = 'pending'
@@ -314,7 +314,7 @@ async def set_metadata(tx: Tx, partner: Partner, donation_id: UUID, metadata: di
 
 @across_partners("sweep")
 async def cancel_abandoned_donations(tx: Tx, before: datetime, limit: int, *, awaited: bool) -> list[Donation]:
-    """Cancel up to ``limit`` unpaid hosted donations, oldest first, around those that are being worked on (S4).
+    """Cancel up to ``limit`` unpaid hosted donations, oldest first, skipping locked ones (S4).
 
     ``awaited``: those whose bank transfer was confirmed by then; else those that were created by then and were not.
     """
@@ -355,7 +355,7 @@ async def oldest_unpaid_at(tx: Tx) -> tuple[datetime | None, datetime | None]:
 
 @across_partners("held")
 async def confirm_transfer(tx: Tx, donation_id: UUID) -> Donation | None:
-    """Record that the donor of a held donation says that the transfer was sent; None when it is not waited for."""
+    """Record that the donor of a locked donation has sent a transfer; None if none is awaited."""
     row = await tx.fetchrow(
         f"""
         update donation set transfer_confirmed_at = $2
@@ -377,7 +377,7 @@ status = 'CANCELLED' and num_nonnulls(first_name, last_name, email, message, ded
 
 @across_partners("sweep")
 async def erase_donors(tx: Tx, cancelled_before: datetime, limit: int) -> tuple[int, list[UUID]]:
-    """Null who wanted to give, of donations that never came: how many, and the declarations that were theirs (V6)."""
+    """Erase the donors of cancelled donations; returns how many, and their declarations (V6)."""
     rows = await tx.fetch(
         f"""
         with forgotten as (
@@ -396,7 +396,7 @@ async def erase_donors(tx: Tx, cancelled_before: datetime, limit: int) -> tuple[
 
 @across_partners("sweep")
 async def next_erasure_at(tx: Tx) -> datetime | None:
-    """When the oldest of them was cancelled."""
+    """When the oldest cancelled donation with a donor was cancelled."""
     found: datetime | None = await tx.fetchval(f"select min(cancelled_at) from donation where {_FORGOTTEN}")
     return found
 

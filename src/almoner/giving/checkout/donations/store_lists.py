@@ -296,13 +296,13 @@ select count(*) from taken
 
 
 async def refresh_list_totals(tx: Tx, limit: int) -> int:
-    """Bring changes into the tallies; how many rows of them there were. The caller is the only one."""
+    """Apply changes to the list totals; returns how many rows. Only one caller at a time."""
     return int(await tx.fetchval(REFRESH_TOTALS, limit))
 
 
 @across_partners("sweep")
 async def has_stale_totals(tx: Tx) -> bool:
-    """Whether there are changes that are in no tally."""
+    """Whether there are changes that the list totals do not include."""
     return bool(await tx.fetchval("select exists (select from donation_tally_change)"))
 
 

@@ -80,7 +80,7 @@ select coalesce((
 
 
 async def has_unpaid_donations(tx: Tx, partner: Partner, batch: DisbursementBatch, max_total_minor: int) -> bool:
-    """Whether a batch has settled donations without a disbursement whose oldest fits into ``max_total_minor``."""
+    """Whether a batch has settled donations without a disbursement, within ``max_total_minor``."""
     return bool(await tx.fetchval(HAS_UNPAID, partner.id, batch.organisation_id, batch.currency, max_total_minor))
 
 

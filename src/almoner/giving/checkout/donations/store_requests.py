@@ -92,7 +92,7 @@ async def lock_unpaid_of_request(tx: Tx, request_id: UUID, limit: int) -> list[t
 
 @across_partners("held")
 async def mark_received(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
-    """Move held donations to RECEIVED_PAYMENT; the money is on our account, so that they are settled as well."""
+    """Mark locked donations as RECEIVED_PAYMENT and settled: the money is in our account."""
     rows = await tx.fetch(
         f"""
         update donation d set status = 'RECEIVED_PAYMENT', status_changed_at = $2,

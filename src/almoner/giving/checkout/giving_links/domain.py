@@ -49,7 +49,7 @@ class InvalidMetadata(BadRequest):
 
 @dataclass(frozen=True, slots=True)
 class GivingLink:
-    """A permanent page for the organisations that it names, or for those of a category; the donor chooses one.
+    """A permanent donation page for some organisations or a category; the donor chooses one.
 
     Amounts of ``options`` and ``goal_minor`` are in the minor unit of its one currency; without ``currencies`` donors
     give in any that the organisation receives. ``allowed_origins``: sites that may show its form in a frame.

@@ -96,7 +96,7 @@ async def create(
 
 
 async def get(tx: Tx, partner: Partner, link_id: UUID) -> GivingLink:
-    """One link. Raises NotFound."""
+    """Get one giving link. Raises NotFound."""
     if (found := await store.find(tx, partner, link_id)) is None:
         raise NotFound
     return found
@@ -105,7 +105,7 @@ async def get(tx: Tx, partner: Partner, link_id: UUID) -> GivingLink:
 async def update(
     tx: Tx, partner: Partner, link_id: UUID, link_input: GivingLinkInput, payable: Collection[str] | None
 ) -> GivingLink:
-    """Change what is said. Raises NotFound, and what ``create`` raises but for SlugTaken."""
+    """Change a giving link. Raises NotFound, and what ``create`` raises except SlugTaken."""
     before = await _lock(tx, partner, link_id)
     changed = await _changed(tx, partner, before, link_input, payable)
     if changed == before:
@@ -127,7 +127,7 @@ async def set_image(tx: Tx, partner: Partner, link_id: UUID, image: Image) -> Gi
 
 
 async def block_nonprofit(tx: Tx, organisation_id: UUID, reason: str, by: str) -> bool:
-    """No giving link gives to the nonprofit from now on; False if that was so already.
+    """Exclude a nonprofit from giving links; False if it is already excluded.
 
     Raises NotFound, IncorrectParams.
     """
@@ -138,7 +138,7 @@ async def block_nonprofit(tx: Tx, organisation_id: UUID, reason: str, by: str) -
 
 
 async def allow_nonprofit(tx: Tx, organisation_id: UUID) -> bool:
-    """Giving links may give to the nonprofit again; False if they could. Raises NotFound."""
+    """Allow giving links for a nonprofit again; False if they are allowed. Raises NotFound."""
     organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     return await store.delete_refusal(tx, organisation.id)
 

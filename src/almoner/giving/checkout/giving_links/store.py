@@ -60,7 +60,7 @@ def _changeable(link: GivingLink) -> list[object]:
 
 
 async def insert(tx: Tx, partner: Partner, link: GivingLink) -> bool:
-    """Store a new one; False if its slug was ever given."""
+    """Store a new giving link; False if its slug was ever used."""
     made = await tx.fetchval(
         """
         insert into giving_link (id, partner_id, slug, created_at, title, text, image_key, organisation_ids,
@@ -121,7 +121,7 @@ async def find_by_slug(tx: Tx, slug: str) -> GivingLink | None:
 
 
 async def count(tx: Tx, partner: Partner) -> int:
-    """How many the partner has; the partner's row is locked, so that no other one is made meanwhile."""
+    """Count the partner's giving links; locks the partner, so that none is added meanwhile."""
     await tx.execute("select from partner where id = $1 for no key update", partner.id)
     found: int = await tx.fetchval("select count(*) from giving_link where partner_id = $1", partner.id)
     return found
@@ -163,7 +163,7 @@ order by n
 
 
 async def list_recipients(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> list[Recipient]:
-    """Those of these organisations that the partner may see, in this order, and whether they can be given to."""
+    """Those of these organisations that the partner sees, in this order, and whether they accept donations."""
     rows = await tx.fetch(_RECIPIENTS, partner.id, organisation_ids)
     return [
         Recipient(

@@ -9,7 +9,7 @@ from almoner.platform.pages.colours import Palette
 
 @dataclass(frozen=True, slots=True)
 class Brand:
-    """Whose donor this is. ``logo``: an address on the page's own origin."""
+    """The branding of the donation page. ``logo``: a URL on the page's own origin."""
 
     name: str
     logo: str | None

@@ -111,7 +111,7 @@ def find_amount_problems(options: DonationOptions, currency: str) -> list[str]:
 
 
 def parse_entered_amount(entered: str, amounts: DonationAmounts, locale: Locale) -> int | str:
-    """A typed amount in minor units, or the catalogue key of what is wrong with it."""
+    """An entered amount in minor units, or the catalogue key of its problem."""
     minor = numbers.parse_amount(entered, amounts.currency, locale)
     if isinstance(minor, AmountProblem):
         return _UNREADABLE[minor]

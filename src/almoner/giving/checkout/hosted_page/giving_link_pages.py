@@ -55,7 +55,7 @@ _QR_SECONDS: Final = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class OpenedLink:
-    """A link that a request has opened, with whoever asks and the language of the page."""
+    """A giving link opened by a request, with the visitor and the page's language."""
 
     request: Request
     link: GivingLink
@@ -66,11 +66,11 @@ class OpenedLink:
 
     @property
     def partner(self) -> Partner:
-        """Whose link it is."""
+        """The partner that owns the link."""
         return Partner(self.link.partner_id)
 
     def address(self, **changed: str) -> str:
-        """The page again, with what the address fills in, and other values for some of its parameters."""
+        """The page's URL with its prefilled values and some changed parameters."""
         kept = {**prefill.preserved_parameters(self.request.query_params), **changed}
         return f"{self.path}?{urlencode(kept)}" if kept else self.path
 
@@ -131,7 +131,7 @@ class GivingLinkPages:
 
     @with_error_pages
     async def dialog(self, request: Request) -> Response:
-        """The same for a frame on sites that the link names. What it leads to is for the whole window."""
+        """Show the page in a frame, on sites that the link allows. Links open in the whole window."""
         return await self._show(request, framed=True)
 
     async def _show(self, request: Request, *, framed: bool = False) -> Response:

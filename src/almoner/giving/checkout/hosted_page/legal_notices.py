@@ -13,7 +13,7 @@ _KEYS: Final = {"country", "state", "text"}
 
 
 def load_notices(file: Path) -> tuple[LegalNotice, ...]:
-    """A notice for each ``[[notice]]`` with ``country``, ``text`` and perhaps ``state``. Raises OSError, ValueError."""
+    """Load legal notices (``[[notice]]``: ``country``, ``text``, ``state``). Raises OSError, ValueError."""
     content = tomllib.loads(file.read_text("utf-8"))
     tables = content.get("notice", [])
     if set(content) - {"notice"} or not isinstance(tables, list) or len(tables) > _MOST_NOTICES:

@@ -53,7 +53,7 @@ _FORM_COOKIE_SECONDS: Final = 2 * 3600  # requests stay small; who comes back la
 
 
 class PagesWithViews(Protocol):
-    """Pages that can say what went wrong."""
+    """Pages with views that can show errors."""
 
     views: HostedPageViews
 

@@ -25,7 +25,7 @@ class LegalNotice:
 
 @dataclass(frozen=True, slots=True)
 class Disclosures:
-    """What pages of giving links say on behalf of the operator. ``days``: within which donations are sent."""
+    """The operator's statements on giving link pages. ``days``: within which donations are sent."""
 
     days: int
     notices: tuple[LegalNotice, ...] = ()

@@ -40,7 +40,7 @@ def reference_of(text: str) -> str:
 def prefilled_form(
     query: Mapping[str, str], amounts: DonationAmounts, session: DonationSession, locale: Locale
 ) -> DonationForm:
-    """The form as the address fills it in; what the form would not take is left out."""
+    """The form as prefilled by the URL; invalid values are left out."""
     minor = _minor(query.get("amount", ""), amounts)
     suggested = minor in amounts.suggested
     frequency = query.get("frequency", "")

@@ -34,7 +34,7 @@ Problems = dict[str, str]
 
 
 def email_problem(email: str) -> str | None:
-    """The catalogue key of what is wrong with an address."""
+    """The catalogue key of an email address's problem."""
     if not email:
         return "give.problem.email.missing"
     if len(email) > MAX_LENGTH:
@@ -102,7 +102,7 @@ class DonationForm(msgspec.Struct, frozen=True):
         )
 
     def chosen_frequency(self, frequencies: Sequence[DonationFrequency]) -> DonationFrequency | None:
-        """How often the donor wants to give; where nothing was sent, the first of what the page offers."""
+        """The chosen frequency; without one, the first that the page offers."""
         if not self.frequency:
             return frequencies[0]
         return next((one for one in frequencies if one == self.frequency), None)

@@ -128,7 +128,7 @@ async def is_payment_of_session(tx: Tx, session_id: UUID, payment_id: UUID) -> b
 
 
 async def has_regular_donation(tx: Tx, session: DonationSession, email: str) -> bool:
-    """Whether a donor with this email address gives regularly to the session's nonprofit already."""
+    """Whether a donor with this email address already donates regularly to the session's nonprofit."""
     partner = Partner(session.partner_id)
     found = await donation_subscriptions.find_live_of_donor(tx, partner, email, session.organisation_id)
     return found is not None

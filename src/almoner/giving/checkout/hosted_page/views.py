@@ -71,7 +71,7 @@ class FrequencyChoice:
 
 @dataclass(frozen=True, slots=True)
 class LinkContext:
-    """What the form says of the giving link that shows it.
+    """What the form shows of its giving link.
 
     ``words``: the partner's title and text. ``hidden``: fields that the form sends back. ``others``: where another
     nonprofit can be chosen. ``currencies``: each with its address. ``raised``, ``donors``: None where that is not
@@ -97,13 +97,13 @@ class LinkContext:
 
     @property
     def share(self) -> int:
-        """The raised part of the goal in percent."""
+        """The share of the goal that was raised, in percent."""
         return min(100, 100 * (self.raised_minor or 0) // self.goal_minor) if self.goal_minor else 0
 
 
 @dataclass(frozen=True, slots=True)
 class EmailForm:
-    """The form that corrects the address of a receipt. ``problem``: the key of what is wrong with what was typed."""
+    """The form that corrects a receipt's address. ``problem``: the key of the entered address's problem."""
 
     action: str
     csrf: str
@@ -271,7 +271,7 @@ class HostedPageViews:
         return self.session_message_page(giving, kind, 409, "info")
 
     def session_message_page(self, giving: SessionView, kind: str, status: int, icon: str) -> Response:
-        """A page that only says something, in the session's language."""
+        """A page with only a message, in the session's language."""
         language = self.language(giving)
         return self._pages.render_message(
             f"give.{kind}",
@@ -283,13 +283,13 @@ class HostedPageViews:
         )
 
     def message_page(self, request: Request, kind: str, status: int, icon: str) -> HTMLResponse:
-        """A page that only says something: in the opened session's language, else in the browser's."""
+        """A page with only a message, in the session's language, else the browser's."""
         tag = getattr(request.state, "language", None)
         language = self._pages.language(tag) if tag else self._pages.preferred_language(request)
         return self._pages.render_message(f"give.{kind}", language, status=status, icon=icon)
 
     def rate_limit_notice(self, wait: RateLimited) -> FormNotice:
-        """Too many payments, declined cards or codes: for how long, and whose they may be (H6)."""
+        """The notice that a limit was reached, with the time to wait (H6)."""
         seconds = (wait.until - self._pages.deployment.clock.real_now()).total_seconds()
         return FormNotice(_WAITS[wait.why], alert=True, seconds=max(1, ceil(seconds)))
 

@@ -207,7 +207,7 @@ class ProviderDispute:
 
 @dataclass(frozen=True, slots=True)
 class ProviderRefund:
-    """Money that a provider has sent back to whoever paid; ``id`` is the provider's."""
+    """A refund that the provider has sent to the payer; ``id`` is the provider's."""
 
     id: str
     money: Money

@@ -100,12 +100,12 @@ class PaymentProvider(Protocol):
 
     @property
     def fee_schedule(self) -> FeeSchedule:
-        """What it keeps of each payment."""
+        """The provider's fee for each payment."""
         ...
 
     @property
     def currencies(self) -> Collection[str]:
-        """Those in which it takes every amount exactly, to the minor unit."""
+        """The currencies in which the provider accepts every amount exactly."""
         ...
 
     async def create(self, order: PaymentOrder) -> ProviderPayment:
@@ -124,7 +124,7 @@ class PaymentProvider(Protocol):
         ...
 
     async def charge_off_session(self, charge: OffSessionCharge) -> ProviderPayment:
-        """Charge a saved payment method, or show the payment made earlier with this reference, however long ago.
+        """Charge a saved payment method, or return the payment made earlier with this reference.
 
         A decline is an answer: FAILED, with ``decline``. Raises PaymentMethodGone, ProviderFailure.
         """
@@ -151,7 +151,7 @@ class PaymentProvider(Protocol):
         ...
 
     async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
-        """Send money of a paid payment back to whoever paid, or show the refund made earlier with this key.
+        """Refund money of a payment to its payer, or return the refund made with this key.
 
         Raises NoSuchPayment, RefundRefused, ProviderFailure.
         """
@@ -165,7 +165,7 @@ class PaymentProvider(Protocol):
         ...
 
     def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
-        """A notice whose signature is right and not older than five minutes at ``at`` (real time).
+        """Parse a webhook with a valid signature, at most five minutes old at ``at`` (real time).
 
         ``subject`` of the event: "dispute" means look at the payment's disputes, "refund" at the refund that it names,
         "setup" and "payment_method" at these, "payment" at the payment.

@@ -83,13 +83,13 @@ async def start_transfer(tx: Tx, payment: Payment, url: str) -> Payment:
 
 
 async def cancel_transfer(tx: Tx, payment: Payment) -> None:
-    """Stop awaiting a bank transfer."""
+    """Cancel an awaited bank transfer."""
     assert payment.provider_payment is not None, "a transfer has its reference from the start"
     await store.update_status(tx, payment.id, "cancelled", _transfer_state(tx, payment, payment.provider_payment, None))
 
 
 async def mark_paid(tx: Tx, payment: Payment) -> None:
-    """Record that a new attempt was paid by money that had come before."""
+    """Record that a new attempt is paid by money that arrived earlier."""
     called = f"{BANK_TRANSFER}/{encode_uuid(payment.id)}"
     await store.update_status(tx, payment.id, "succeeded", _transfer_state(tx, payment, called, None))
 
@@ -102,7 +102,7 @@ def _transfer_state(tx: Tx, payment: Payment, called: str, url: str | None) -> P
 
 
 async def get_for_update(tx: Tx, payment_id: UUID) -> Payment:
-    """The attempt, locked until the transaction ends. Raises LookupError when there is none."""
+    """The attempt, locked until the transaction ends. Raises LookupError if there is none."""
     if (payment := await store.get_for_update(tx, payment_id)) is None:
         raise LookupError(f"payment {payment_id}")
     return payment

@@ -67,7 +67,7 @@ async def mark_called(tx: Tx, payment_id: UUID) -> None:
 
 
 async def cancel_uncalled(tx: Tx, payment_id: UUID) -> bool:
-    """End an attempt that no provider knows of; whether it could be."""
+    """Cancel an attempt that was never sent to the provider; False if its status does not allow this."""
     ended = await tx.fetchval(
         """
         update payment set status = 'cancelled', status_changed_at = $2
@@ -80,7 +80,7 @@ async def cancel_uncalled(tx: Tx, payment_id: UUID) -> bool:
 
 
 async def find(tx: Tx, payment_id: UUID) -> Payment | None:
-    """One attempt."""
+    """Find one payment attempt."""
     row = await tx.fetchrow(f"select {_COLUMNS} from payment where id = $1", payment_id)
     return _payment(row) if row else None
 
@@ -110,7 +110,7 @@ async def find_by_provider_payments(tx: Tx, provider: str, provider_payments: Se
 
 
 async def newest_attempt(tx: Tx, donation_id: UUID) -> Payment | None:
-    """The attempt of a donation that decides where it stands: unallocated money first, then the newest."""
+    """The attempt that decides a donation's state: unallocated money first, then the newest."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from payment where donation_id = $1 order by status = 'held' desc, id desc limit 1",
         donation_id,
@@ -147,7 +147,7 @@ async def count_card_tries(tx: Tx, donation_id: UUID) -> int:
 
 
 async def update_status(tx: Tx, payment_id: UUID, target: str, provider_payment: ProviderPayment) -> bool:
-    """Move an attempt, and note what the provider shows of it; False when its state does not allow the move."""
+    """Update an attempt's status and provider data; False if the transition is not allowed."""
     return bool(
         await tx.fetchval(
             """
@@ -168,7 +168,7 @@ async def update_status(tx: Tx, payment_id: UUID, target: str, provider_payment:
 
 
 async def record_card_tries(tx: Tx, payment_id: UUID, tries_: int) -> None:
-    """Record how many cards were tried on an attempt, in whichever order it is told."""
+    """Record how many cards were tried on an attempt, in whatever order this is reported."""
     await tx.execute("update payment set attempts = $2 where id = $1 and attempts < $2", payment_id, tries_)
 
 
@@ -181,7 +181,7 @@ async def list_payable_attempts(tx: Tx, donation_ids: list[UUID]) -> list[UUID]:
 
 
 async def insert_event(tx: Tx, provider: str, event: ProviderEvent) -> bool:
-    """Store a notice; False when it was kept before."""
+    """Store a provider webhook; False if it is already stored."""
     return bool(
         await tx.fetchval(
             """
@@ -198,7 +198,7 @@ async def insert_event(tx: Tx, provider: str, event: ProviderEvent) -> bool:
 
 
 async def has_event(tx: Tx, provider: str, event_id: str) -> bool:
-    """Whether a notice was kept before."""
+    """Whether a provider webhook is already stored."""
     return bool(
         await tx.fetchval(
             "select exists (select from provider_event where provider = $1 and provider_event = $2)", provider, event_id

@@ -91,7 +91,7 @@ class Benefits:
 
 @dataclass(frozen=True, slots=True)
 class DonationOptions:
-    """What may be given, and for what: amounts in the minor unit of the one currency, purposes in words.
+    """The amounts (in minor units) and purposes that a session offers.
 
     Where no amounts are suggested they are the currency's usual ones. The donor chooses one of the ``designations``.
     ``dedication``: the donor may dedicate the gift to somebody.
@@ -159,7 +159,7 @@ class DonationSession:
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """A session about to be made, with what its checks need.
+    """A session to be created, with what its checks need.
 
     ``success_host``: the host of ``success_url``. ``world_currency``: every organisation receives the currency, else
     those of ``own_countries`` do.

@@ -84,7 +84,7 @@ class DonationSessionBody(RequestBody):
     offers_dedication: bool = Field(False, description=OFFERS_DEDICATION)
 
     def to_options(self) -> DonationOptions:
-        """What is said of amounts and purposes."""
+        """The offered amounts and purposes."""
         return DonationOptions(
             tuple(self.suggested_amounts or ()),
             self.minimum,

@@ -58,7 +58,7 @@ class DonationSessionRequest:
 async def create(
     tx: Tx, claim: IdempotencyClaim, trace: EntryContext, change: DonationSessionRequest
 ) -> DonationSessionResponse:
-    """A new session for the claim's partner, in one statement: ``tx`` is a single one.
+    """Create a session for the claim's partner, in a single statement.
 
     Raises OrganisationNotFound, UserNotFound, InvalidMetadata, CannotAcceptDonations, IncorrectParams, and what
     ``IdempotencyClaim.resolve_outcome`` raises.

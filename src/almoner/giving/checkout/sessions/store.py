@@ -82,7 +82,7 @@ select exists (select from made) as made,
 
 
 async def create(tx: Tx, claim: IdempotencyClaim, answer: bytes, entry: tuple[object, ...], new: NewSession) -> Record:
-    """Check, create, keep the answer, audit and count in one statement. The row says what was found and made."""
+    """Check, create, store the answer, audit and count in one statement; returns the result as a row."""
     session = new.session
     values = claim.named_values(tx, answer) | audit.named_values(entry)
     values |= {
@@ -122,7 +122,7 @@ with made as (
 
 
 async def insert(tx: Tx, partner: Partner, session: DonationSession) -> None:
-    """Store a session that a giving link makes."""
+    """Store a session created by a giving link."""
     await tx.execute(
         _INSERT,
         session.id,
@@ -156,7 +156,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, session_id: UUID) -> Donati
 
 @across_partners("held")
 async def get_for_update(tx: Tx, session_id: UUID) -> DonationSession | None:
-    """One session, locked until the transaction ends. Whoever needs its donation too locks the session first."""
+    """One session, locked until the transaction ends. Lock it before its donation."""
     row = await tx.fetchrow(f"select {_COLUMNS} from donation_session where id = $1 for no key update", session_id)
     return _session(row) if row else None
 
@@ -181,7 +181,7 @@ async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Donatio
 
 @across_partners("held")
 async def store_language_currency(tx: Tx, session_id: UUID, language: str, currency: str) -> DonationSession | None:
-    """Fill what nobody has chosen yet; what was chosen stays."""
+    """Store the language and currency if they are not chosen yet."""
     row = await tx.fetchrow(
         f"""
         update donation_session set language = coalesce(language, $2), currency = coalesce(currency, $3)
@@ -196,7 +196,7 @@ async def store_language_currency(tx: Tx, session_id: UUID, language: str, curre
 
 @across_partners("held")
 async def complete(tx: Tx, session_id: UUID, donation_id: UUID) -> bool:
-    """Move a session to completed by its donation; False when its state does not allow it."""
+    """Complete a session with its donation; False if its status does not allow this."""
     return bool(
         await tx.fetchval(
             """
@@ -223,7 +223,7 @@ async def replace_donation(tx: Tx, session_id: UUID, donation_id: UUID) -> None:
 
 @across_partners("sweep")
 async def expire_due(tx: Tx, limit: int) -> list[DonationSession]:
-    """Record the expiry of up to ``limit`` sessions, oldest first, around those that are being worked on (S4)."""
+    """Record the expiry of up to ``limit`` sessions, oldest first, skipping locked ones (S4)."""
     rows = await tx.fetch(
         f"""
         with due as (

@@ -109,7 +109,7 @@ class Disbursement:
 
     @property
     def batch(self) -> DisbursementBatch:
-        """The batch whose donations it pays."""
+        """The batch of donations that it pays."""
         return DisbursementBatch(self.partner_id, self.organisation_id, self.money.currency)
 
 

@@ -37,7 +37,7 @@ class RunResult:
     checked: int = 0
 
     def add_disbursement(self, disbursement: Disbursement) -> None:
-        """Add one to the sums that it belongs to."""
+        """Add a disbursement to its totals."""
         self.checked += 1
         currency = disbursement.money.currency
         if disbursement.status == "SENT":

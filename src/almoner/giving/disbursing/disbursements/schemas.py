@@ -23,7 +23,7 @@ class DisbursementsQuery(PageQuery):
 
 
 def filters_of(tx: Tx, query: DisbursementsQuery) -> DisbursementFilters:
-    """The filters in a query. Raises IncorrectParams for what is no id."""
+    """The filters in a query. Raises IncorrectParams for invalid IDs."""
     if query.organisation_id is None:
         return DisbursementFilters(None, query.status)
     if (organisation_id := tx.ids.parse("organisation", query.organisation_id)) is None:

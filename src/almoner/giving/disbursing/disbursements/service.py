@@ -65,7 +65,7 @@ COLLECT: Final = JobKind("payouts.collect", CollectBatches)
 
 
 class PlaceHold(msgspec.Struct, frozen=True):
-    """Whose disbursements to which nonprofit to hold, once for each ``cause`` (the ID of what happened), and why."""
+    """The details of the job that holds disbursements to a nonprofit, once for each ``cause``."""
 
     partner: UUID
     organisation: UUID
@@ -233,7 +233,7 @@ async def send_batch(tx: Tx, disbursement_id: UUID, rules: DisbursementRules) ->
 
 
 async def fingerprint_sent_disbursement(tx: Tx, disbursement_id: UUID) -> tuple[Disbursement, bytes]:
-    """A sent disbursement, locked, and a fingerprint of what is to be confirmed.
+    """A sent disbursement, locked, and a fingerprint of the confirmed values.
 
     Raises NotFound, DisbursementError.
     """
@@ -345,7 +345,7 @@ async def release_holds(
 
 
 async def fingerprint_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> bytes:
-    """A fingerprint of the holds to release; they cannot change until the transaction ends.
+    """A fingerprint of the holds to release, which are locked.
 
     Raises DisbursementError when it is not held.
     """
@@ -401,14 +401,14 @@ async def _lock(tx: Tx, disbursement_id: UUID) -> Disbursement:
 
 
 async def disbursements_awaiting_propagation(tx: Tx, limit: int = BATCH) -> list[UUID]:
-    """Disbursements whose donations have yet to follow."""
+    """Disbursements whose donations do not have their status yet."""
     return await store.disbursements_awaiting_propagation(tx, limit)
 
 
 async def ids_with_status(
     tx: Tx, status: DisbursementStatus, after: UUID | None = None, limit: int = BATCH
 ) -> list[UUID]:
-    """Disbursements of a status, by creation, after one of them."""
+    """Disbursements with a status, by creation, after the given one."""
     return await store.ids_with_status(tx, status, after, limit)
 
 
@@ -418,7 +418,7 @@ async def enqueue_batch_collection(tx: Tx, partner: Partner, organisation_id: UU
 
 
 def batch_collection_job(partner_id: UUID, organisation_id: UUID) -> NewJob:
-    """The job that does so; one of them waits at a time."""
+    """The job that collects batches for a nonprofit; at most one waits at a time."""
     return COLLECT.new_job(CollectBatches(partner_id, organisation_id), unique=f"{partner_id}:{organisation_id}")
 
 
@@ -429,7 +429,7 @@ async def has_unpaid_donations(tx: Tx, batch: DisbursementBatch) -> bool:
 
 
 async def next_run_at(tx: Tx, name: str) -> datetime | None:
-    """When the daily run has something to look at: the midnight (UTC) after that began to wait, and after the last run.
+    """When the daily run is next due: the midnight (UTC) after something began to wait or the last run.
 
     ``name``: of its schedule. Whatever a batch waits for may have ended meanwhile, so none is left out.
     """

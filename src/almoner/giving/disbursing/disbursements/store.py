@@ -37,7 +37,7 @@ def _disbursement(row: Record) -> Disbursement:
 
 
 async def insert(tx: Tx, partner: Partner, new: Disbursement) -> None:
-    """Store a new batch; when there is an open one already, nothing happens."""
+    """Store a new batch, unless there is an open one."""
     await tx.execute(
         """
         insert into disbursement (id, partner_id, organisation_id, currency, amount_minor, donations, status,
@@ -58,7 +58,7 @@ async def insert(tx: Tx, partner: Partner, new: Disbursement) -> None:
 
 
 async def find(tx: Tx, scope: Partner | AllPartners, disbursement_id: UUID) -> Disbursement | None:
-    """One disbursement; an empty batch is nothing to a partner."""
+    """Find one disbursement; partners do not see an empty batch."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"""
@@ -103,7 +103,7 @@ async def lock_open(tx: Tx, partner: Partner, batch: DisbursementBatch) -> Disbu
 
 
 async def list_open_batches(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
-    """The batches of a nonprofit that donations come into now."""
+    """The open batches of a nonprofit."""
     rows = await tx.fetch(
         """
         select partner_id, organisation_id, currency from disbursement
@@ -132,7 +132,7 @@ async def update_donation_totals(tx: Tx, disbursement: Disbursement) -> None:
 async def update_status(
     tx: Tx, disbursement: Disbursement, target: DisbursementStatus, return_reason: str | None = None
 ) -> bool:
-    """Move a disbursement; False when its state does not allow it. Its donations have yet to follow."""
+    """Update a disbursement's status; False if the transition is not allowed. Its donations follow later."""
     return bool(
         await tx.fetchval(
             """
@@ -153,7 +153,7 @@ async def update_status(
 
 
 async def insert_confirmation(tx: Tx, disbursement: Disbursement, confirmation: PaymentConfirmation) -> None:
-    """Store who says that it was paid. Raises CheckViolationError when it takes two."""
+    """Store who confirmed the payment. Raises CheckViolationError if a second person is required."""
     await tx.execute(
         """
         insert into disbursement_confirmation (
@@ -193,19 +193,19 @@ select id from disbursement where status = $1 and ($2::uuid is null or id > $2) 
 
 @across_partners("operators")
 async def waiting_since(tx: Tx, schedule: str) -> datetime | None:
-    """Since when something has waited to be sent or confirmed, or was last looked at by a schedule, if later."""
+    """Since when anything has waited to be sent or confirmed, or the schedule's last run, if later."""
     found: datetime | None = await tx.fetchval(WAITING_SINCE, schedule)
     return found
 
 
 @across_partners("sweep")
 async def disbursements_awaiting_propagation(tx: Tx, limit: int) -> list[UUID]:
-    """Disbursements whose donations have yet to follow."""
+    """Disbursements whose donations do not have their status yet."""
     return [row["id"] for row in await tx.fetch(TO_PROPAGATE, limit)]
 
 
 async def ids_with_status(tx: Tx, status: DisbursementStatus, after: UUID | None, limit: int) -> list[UUID]:
-    """Disbursements of a status, by creation, after one of them."""
+    """Disbursements with a status, by creation, after the given one."""
     return [row["id"] for row in await tx.fetch(WITH_STATUS, status, after, limit)]
 
 
@@ -242,7 +242,7 @@ async def list_page(
 
 
 async def newest_disbursements(tx: Tx, status: DisbursementStatus | None, limit: int) -> list[Disbursement]:
-    """The newest disbursements of all partners that hold something."""
+    """The newest disbursements of all partners that are not empty."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from disbursement where donations > 0 and ($1::text is null or status = $1)
@@ -255,13 +255,13 @@ async def newest_disbursements(tx: Tx, status: DisbursementStatus | None, limit:
 
 
 async def list_for_operators(tx: Tx, filters: OperatorFilters, after: UUID | None, limit: int) -> list[Disbursement]:
-    """Disbursements of all partners that hold something, after one of them: the newest first."""
+    """Disbursements of all partners that are not empty, newest first, after the given one."""
     rows = await keyset.rows_after(tx, "disbursement", _COLUMNS, _where(filters), after, limit)
     return [_disbursement(row) for row in rows]
 
 
 async def count_for_operators(tx: Tx, filters: OperatorFilters, max_count: int) -> int:
-    """How many match, at most one more than ``max_count``."""
+    """Count matching disbursements, up to one more than ``max_count``."""
     return await keyset.count_up_to(tx, "disbursement", _where(filters), max_count)
 
 
@@ -326,7 +326,7 @@ async def insert_hold(tx: Tx, decided: DisbursementHold) -> None:
 
 @across_partners("held")
 async def was_held_by_rule(tx: Tx, organisation_id: UUID, cause: str) -> bool:
-    """Whether disbursements to a nonprofit were ever held automatically for this cause, which the note names."""
+    """Whether disbursements to a nonprofit were ever held automatically for this cause."""
     return bool(
         await tx.fetchval(
             "select exists (select from disbursement_hold "
@@ -352,7 +352,7 @@ async def has_left_bank(tx: Tx, disbursement_id: UUID) -> bool:
 
 
 async def lock_holds(tx: Tx, organisation_id: UUID) -> None:
-    """Let nobody else hold or release disbursements to a nonprofit until the transaction ends."""
+    """Lock the holds of a nonprofit until the transaction ends."""
     await tx.execute(
         "select pg_advisory_xact_lock(hashtextextended('disbursement_hold ' || $1::uuid::text, 0))", organisation_id
     )
@@ -366,7 +366,7 @@ where status = 'SENT' and currency = $1 and ($2::uuid is null or id > $2) order 
 
 @across_partners("operators")
 async def sent_disbursements(tx: Tx, currency: str, after: UUID | None, limit: int) -> list[Disbursement]:
-    """Disbursements of a currency that are SENT, by creation, after one of them."""
+    """Sent disbursements in a currency, by creation, after the given one."""
     return [_disbursement(row) for row in await tx.fetch(SENT, currency, after, limit)]
 
 

@@ -79,7 +79,7 @@ class OrganisationConfirmation:
     answered_at: datetime | None
 
     def state(self, verification: MonetaryDonationVerification) -> ConfirmationState:
-        """What the page shows: open, answered or over."""
+        """The state of the page: open, answered or closed."""
         if self.answer == "confirmed" and verification.is_pending_or_approved:
             waits = verification.status == "pending" and verification.checks["bank_details"] == "pending"
             return "account_missing" if waits else "confirmed"

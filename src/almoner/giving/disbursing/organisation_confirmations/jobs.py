@@ -55,7 +55,7 @@ async def on_verification_progressed(tx: Tx, events: Sequence[Event]) -> None:
 async def request_confirmation(
     contacts: NonprofitContacts, context: JobContext, job: JobOf[service.VerificationJobDetails]
 ) -> Result:
-    """Ask the nonprofit, where its address is known."""
+    """Ask the nonprofit for confirmation, if its address is known."""
     async with context.db.write() as tx:
         found = await verifications.get(tx, ALL_PARTNERS, job.details.verification)
         try:

@@ -35,7 +35,7 @@ class ConfirmationPages(LinkedPages):
 
     @with_error_pages
     async def show(self, request: Request) -> Response:
-        """The question with two buttons, or what became of it."""
+        """Show the question with two buttons, or the answer."""
         confirmation_id, visit = self._visited(request)
         async with self._db.read() as tx:
             return self._page(await service.load_page(tx, confirmation_id), visit)

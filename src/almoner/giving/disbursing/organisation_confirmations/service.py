@@ -166,7 +166,7 @@ async def erase_contacts(tx: Tx, limit: int = BATCH) -> int:
 
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
-    """When the next address is forgotten."""
+    """When the next address is erased."""
     over = await store.next_erasure_at(tx)
     return None if over is None else over + domain.ERASED_AFTER
 

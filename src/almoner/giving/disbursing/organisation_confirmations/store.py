@@ -44,7 +44,7 @@ async def insert(tx: Tx, new: OrganisationConfirmation) -> None:
 
 
 async def find(tx: Tx, confirmation_id: UUID) -> OrganisationConfirmation | None:
-    """One question; it changes under its verification's lock only."""
+    """Find one confirmation request; it changes only under its verification's lock."""
     row = await tx.fetchrow(f"select {_COLUMNS} from monetary_donation_confirmation where id = $1", confirmation_id)
     return _confirmation(row) if row else None
 
@@ -61,7 +61,7 @@ async def list_confirmations(tx: Tx, verification_id: UUID) -> list[Organisation
 async def record_answer(
     tx: Tx, confirmation_id: UUID, confirmation_answer: ConfirmationAnswer, name: str, role: str, shown: bytes
 ) -> bool:
-    """Store the answer, once."""
+    """Store the answer; False if there is one already."""
     return bool(
         await tx.fetchval(
             """
@@ -134,7 +134,7 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
 
 
 async def erase_contacts(tx: Tx, over_before: datetime, limit: int) -> int:
-    """Forget the addresses of questions that were over until then; how many."""
+    """Erase the addresses of requests closed by then; returns how many."""
     rows = await tx.fetch(
         """
         with old as (

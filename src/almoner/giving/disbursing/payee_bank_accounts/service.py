@@ -44,7 +44,7 @@ _ASKED: Final = "payee_contact_separation"
 
 
 def parse_account_numbers(fields: Mapping[str, str | None]) -> AccountNumbers:
-    """The numbers of an account as somebody typed them. Raises PayeeAccountError with all that is wrong."""
+    """Parse entered account numbers. Raises PayeeAccountError with all problems."""
     return account_numbers.parse_account_numbers(fields)
 
 

@@ -30,7 +30,7 @@ def _account(row: Record) -> PayeeAccount:
 
 
 async def insert(tx: Tx, new: PayeeAccount, fingerprint: bytes) -> bool:
-    """Store a proposed account; False when another one is proposed for the same nonprofit and currency."""
+    """Store a proposed account; False if another proposal for the nonprofit and currency is open."""
     return bool(
         await tx.fetchval(
             """
@@ -64,7 +64,7 @@ async def insert(tx: Tx, new: PayeeAccount, fingerprint: bytes) -> bool:
 
 
 async def lock_organisation(tx: Tx, organisation_id: UUID) -> None:
-    """Whatever changes a nonprofit's accounts waits for another that does, so that a change is known for one."""
+    """Lock the accounts of a nonprofit until the transaction ends."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended($1::uuid::text, 73))", organisation_id)
 
 
@@ -115,7 +115,7 @@ async def list_for_operators(
 
 
 async def count_for_operators(tx: Tx, status: PayeeStatus | None, organisation_id: UUID | None, max_count: int) -> int:
-    """How many there are, at most one more than ``max_count``."""
+    """Count accounts, up to one more than ``max_count``."""
     where = keyset.equal({"status": status, "organisation_id": organisation_id})
     return await keyset.count_up_to(tx, "payee_bank_account", where, max_count)
 

@@ -24,7 +24,7 @@ def _press() -> PdfRenderer:
 
 
 class RemittanceDocuments:
-    """Makes the documents, in the language of each."""
+    """Renders remittance statements, each in its language."""
 
     def __init__(self, deployment: Deployment, catalogues: TranslationCatalogues | None = None) -> None:
         self._deployment = deployment
@@ -32,7 +32,7 @@ class RemittanceDocuments:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The languages that there are."""
+        """The available languages."""
         return self._catalogues.offered_languages
 
     async def render(self, remittance: Remittance) -> bytes:

@@ -40,7 +40,7 @@ class RemittanceLine:
 
 @dataclass(frozen=True, slots=True)
 class RemittanceTotals:
-    """What all donations of a disbursement come to."""
+    """The totals of all donations of a disbursement."""
 
     gifts: int = 0
     given_minor: int = 0

@@ -18,7 +18,7 @@ _STATUSES: Final = ("SENT", "PAID")
 
 
 async def build_remittance(tx: Tx, disbursement_id: UUID, language: str | None = None) -> Remittance:
-    """What the nonprofit of a disbursement is told, in its language unless another is given.
+    """Build the remittance statement of a disbursement; by default in the language of its country.
 
     Raises NotFound; DisbursementError of a payout that is not on its way, or whose gifts do not come to its amount.
     """

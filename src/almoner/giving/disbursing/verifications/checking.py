@@ -119,7 +119,7 @@ async def record_decision(
     by: str,
     grounds: Mapping[str, object] | None = None,
 ) -> None:
-    """Store that somebody ended a check, with what was known then."""
+    """Store that an operator ended a check, with the facts known then."""
     before = await store_findings.newest_finding(tx, verification.id, check)
     facts = {**(before.finding.facts if before else {}), **(grounds or {})}
     if check == "compliance":

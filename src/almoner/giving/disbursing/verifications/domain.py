@@ -110,7 +110,7 @@ class MonetaryDonationVerification:
         return tuple(check for check in CHECKS if self.checks[check] == "pending")
 
     def is_overdue(self, now: datetime) -> bool:
-        """Whether it has expired without that being stored."""
+        """Whether it has expired, although that is not stored yet."""
         return self.status == "pending" and self.expires_at is not None and now >= self.expires_at
 
     def as_at(self, now: datetime) -> "MonetaryDonationVerification":
@@ -144,7 +144,7 @@ class MonetaryDonationVerification:
         )
 
     def as_reopened(self, now: datetime) -> "MonetaryDonationVerification":
-        """The verification, pending again with all checks to be made anew. Raises InvalidState."""
+        """The verification, pending again with all checks to be repeated. Raises InvalidState."""
         self._ensure("pending")
         return replace(
             self,

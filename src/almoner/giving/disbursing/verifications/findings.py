@@ -64,7 +64,7 @@ class CheckFinding:
     expires_at: datetime | None = None
 
     def has_same_content(self, other: "CheckFinding") -> bool:
-        """Whether two findings say the same."""
+        """Whether two findings have the same content."""
         return (self.outcome, self.reason, _comparable_facts(self)) == (
             other.outcome,
             other.reason,

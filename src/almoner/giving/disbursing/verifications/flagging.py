@@ -69,7 +69,7 @@ async def on_account_approved(
     *,
     differs: bool,
 ) -> None:
-    """The looks of two people at the account lift what it was flagged for; a waiting check succeeds with it.
+    """Lift the account's flags with its two reviews; a pending check succeeds.
 
     ``differs``: the holder is named otherwise than the register has it, so that two more people have to look.
     """

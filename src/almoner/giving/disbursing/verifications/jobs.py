@@ -35,7 +35,7 @@ checking_tasks: Final = TasksWith[JobDependencies]()
 async def run_check(
     dependencies: JobDependencies, context: JobContext, job: JobOf[service.CheckVerification]
 ) -> Result:
-    """Look at one, then do what a test value asked for. A second run finds what was seen."""
+    """Check one verification, then apply its test value; repeating it changes nothing."""
     verification_id, then = job.details.verification, job.details.then
 
     async def check_due(tx: Tx) -> None:
@@ -62,5 +62,5 @@ async def on_organisations_updated(tx: Tx, events: Sequence[Event]) -> None:
 
 @tasks.reacts_to(CHANGED, UNWATCHED)
 async def on_screenings_changed(tx: Tx, changed: Sequence[ScreeningChanged]) -> None:
-    """Matches with watch lists came, went, or were decided; or others watch a nonprofit no more, and we do."""
+    """Check verifications again whose watch list matches have changed."""
     await checking.enqueue_rechecks(tx, list(dict.fromkeys(one.id for one in changed if one.type == "organisation")))

@@ -30,7 +30,7 @@ class MonetaryDonationVerificationsQuery(PageQuery):
 
 
 def filters_of(tx: Tx, query: MonetaryDonationVerificationsQuery) -> VerificationFilters:
-    """The filters in a query. Raises IncorrectParams for what is no id."""
+    """The filters in a query. Raises IncorrectParams for invalid IDs."""
     if query.organisation_id is None:
         return VerificationFilters(None, query.status)
     organisation_id = tx.ids.parse("organisation", query.organisation_id)

@@ -74,7 +74,7 @@ async def eligibility_for(tx: Tx, partner: Partner, organisation_ids: Sequence[U
 async def create(
     tx: Tx, partner: Partner, organisation_id: str, metadata: Mapping[str, str] | None = None
 ) -> MonetaryDonationVerification:
-    """A new verification, or the one that money has begun; its first check is made right after the commit.
+    """Create a verification, or return the one that a donation has started; it is checked after the commit.
 
     Raises OrganisationNotFound, InvalidMetadata; InvalidState while another is pending or approved.
     """
@@ -193,7 +193,7 @@ async def list_page(
 async def newest_verifications(
     tx: Tx, scope: Scope, filters: VerificationFilters, limit: int
 ) -> list[MonetaryDonationVerification]:
-    """The newest ones, for officers."""
+    """The newest verifications, for operators."""
     return [row.as_at(tx.now) for row in await store.newest_verifications(tx, scope, filters, limit)]
 
 
@@ -225,7 +225,7 @@ async def change_metadata(
 
 
 async def apply_test_action(tx: Tx, verification_id: UUID, then: test_values.Action) -> None:
-    """The action of a test value, as far as the lifecycle allows it."""
+    """Apply the action of a test value, if the lifecycle allows it."""
     if (await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)).status != "pending":
         return
     match then:
@@ -259,7 +259,7 @@ async def end_check(
 
 
 async def fingerprint_for_approval(tx: Tx, scope: Scope, verification_id: UUID) -> bytes:
-    """A fingerprint of what there is to approve.
+    """A fingerprint of what is approved.
 
     It stays so until the transaction ends. Raises NotFound; InvalidState when it cannot be approved, also while a match
     with a watch list waits for somebody to decide it, or one of sanctions and the like is confirmed.
@@ -342,7 +342,7 @@ async def expire_now(tx: Tx, scope: Scope, verification_id: UUID) -> MonetaryDon
 
 
 async def expire_due(tx: Tx, limit: int = BATCH) -> int:
-    """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once (S3)."""
+    """Record expiries that have passed; returns how many. Reads apply them anyway (S3)."""
 
     async def expire(verifications: Sequence[MonetaryDonationVerification]) -> None:
         for one in verifications:

@@ -45,7 +45,7 @@ def _verification(row: Record) -> MonetaryDonationVerification:
 
 
 async def insert(tx: Tx, partner: Partner, new: MonetaryDonationVerification) -> bool:
-    """Store a new verification with its checks; False when the organisation has one that is pending or approved."""
+    """Store a new verification with its checks; False if the organisation has a pending or approved one."""
     made = await tx.fetchval(
         """
         insert into monetary_donation_verification (id, partner_id, organisation_id, status, metadata, created_at,
@@ -135,7 +135,7 @@ async def find_pending_or_approved(tx: Tx, partner: Partner, organisation_id: UU
 
 @across_partners("followers")
 async def list_pending_and_approved(tx: Tx, organisation_ids: Sequence[UUID]) -> list[tuple[UUID, UUID, UUID]]:
-    """Pending and approved ones of any record of these bodies, whosever: (id, partner, organisation)."""
+    """Pending and approved verifications of these organisations: (ID, partner, organisation)."""
     rows = await tx.fetch(
         """
         with answering as materialized (
@@ -214,7 +214,7 @@ async def newest_verifications(
 
 
 async def update_status(tx: Tx, verification: MonetaryDonationVerification) -> bool:
-    """Store a locked verification's new state; False when the lifecycle has no arrow to it from the stored one."""
+    """Store a locked verification's new status; False if the transition is not allowed."""
     return bool(
         await tx.fetchval(
             """
@@ -266,7 +266,7 @@ async def set_metadata(tx: Tx, verification: MonetaryDonationVerification) -> No
 
 @across_partners("sweep")
 async def next_expiry_at(tx: Tx) -> datetime | None:
-    """When the next pending one expires, or should have."""
+    """When the next pending verification expires or should have expired."""
     found: datetime | None = await tx.fetchval(
         "select min(expires_at) from monetary_donation_verification where status = 'pending'"
     )

@@ -29,7 +29,7 @@ def _stored_finding(row: Record) -> StoredFinding:
 
 
 async def insert_finding(tx: Tx, verification_id: UUID, finding: CheckFinding) -> UUID:
-    """Store what was seen; its id."""
+    """Store a finding; returns its ID."""
     made = tx.new_id()
     await tx.execute(
         """
@@ -91,7 +91,7 @@ async def next_check_at(tx: Tx) -> datetime | None:
 
 @across_partners("sweep")
 async def claim_due_checks(tx: Tx, until: datetime, limit: int) -> list[UUID]:
-    """Those that are due, each once: they are due again at ``until`` unless a look says when."""
+    """Claim the verifications due for a check; they are due again at ``until`` unless a check says otherwise."""
     rows = await tx.fetch(
         """
         with due as (
@@ -149,7 +149,7 @@ async def has_expired_finding(tx: Tx, verification_id: UUID) -> bool:
 
 
 async def close_expiry_flags(tx: Tx, verification_id: UUID, check: CheckType) -> bool:
-    """There is evidence of a check again: flags that there was none are gone; whether there were any."""
+    """Close flags for expired evidence of a check, because there is new evidence; False if none was open."""
     ended = await tx.execute(
         """
         update monetary_donation_flag g
@@ -228,7 +228,7 @@ async def list_waiting(
     until: datetime | None = None,
     after: tuple[datetime, UUID] | None = None,
 ) -> list[WaitingVerification]:
-    """Pending verifications and open flags, what has waited longest first."""
+    """Pending verifications and open flags, longest waiting first."""
     rows = await tx.fetch(_WAITING, tx.now, partner_id, until, *(after or (None, None)), limit, kind)
     return [WaitingVerification(*row) for row in rows]
 

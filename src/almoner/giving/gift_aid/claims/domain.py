@@ -68,7 +68,7 @@ TAX_YEAR: Final = AccountingYearEnd()
 
 
 def parse_year_end(text: str) -> AccountingYearEnd:
-    """``12-31``. Raises ValueError for what is no day of every year."""
+    """Parse an accounting year end such as ``12-31``. Raises ValueError."""
     month, dash, day = text.partition("-")
     if not (dash and month.isascii() and month.isdigit() and day.isascii() and day.isdigit()):
         raise ValueError("must be a month and a day, such as 12-31")
@@ -141,7 +141,7 @@ class ClaimEntry:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleEntry:
-    """A donation in a claim with what its line of the schedule says."""
+    """A donation in a claim with its line of the schedule."""
 
     line: int
     gift: ClaimableDonation

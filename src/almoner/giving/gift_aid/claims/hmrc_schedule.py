@@ -70,7 +70,7 @@ class _AggregatedLine:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSchedule:
-    """A schedule: its donations on their lines, those that HMRC would not take, and how many wait for the next one."""
+    """A schedule: donations on their lines, excluded ones, and how many wait for the next claim."""
 
     listed: tuple[ScheduleEntry, ...]
     left_out: tuple[ExcludedDonation, ...]
@@ -90,7 +90,7 @@ def build_schedule(
     aggregate: bool,
     max_count: int = _MAX_LINES,
 ) -> ClaimSchedule:
-    """The schedule of these gifts, in order, with at most ``max_count`` lines. ``aggregate``: combine small gifts."""
+    """Build the schedule of donations, with at most ``max_count`` lines. ``aggregate``: combine small ones."""
     listed: list[ScheduleEntry] = []
     left_out: list[ExcludedDonation] = []
     open_lines: dict[date, list[_AggregatedLine]] = {}
@@ -175,7 +175,7 @@ def _overseas_house(declarer: Declarer, house: str) -> str:
 
 
 def schedule_csv(listed: Sequence[ScheduleEntry]) -> str:
-    """The schedule as CSV under ``COLUMNS``, line by line. Raises ValueError for a gift that HMRC would not take."""
+    """The schedule as CSV. Raises ValueError for a donation that HMRC would not accept."""
     lines: dict[int, list[ClaimableDonation]] = {}
     for one in listed:
         lines.setdefault(one.line, []).append(one.gift)

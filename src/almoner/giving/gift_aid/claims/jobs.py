@@ -47,7 +47,7 @@ async def on_donation_changed(tx: Tx, events: Sequence[Event]) -> None:
 
 @tasks.job(_ADJUST_CLAIM)
 async def adjust_claim(context: JobContext, job: JobOf[AdjustClaim]) -> Result:
-    """Record what has to go back to HMRC, once."""
+    """Record what was overclaimed for a donation, once."""
     async with context.db.write() as tx:
         await service.adjust_donation(tx, job.details.donation)
     return JobDone()

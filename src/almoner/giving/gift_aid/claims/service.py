@@ -127,7 +127,7 @@ async def _ensure_eligible_charity(tx: Tx, organisation_id: UUID) -> None:
 
 
 async def schedule_csv(tx: Tx, claim_id: UUID) -> str:
-    """HMRC's schedule of a claim, as CSV. Raises NotFound; GiftAidClaimError for a draft that says too much by now."""
+    """HMRC's schedule of a claim, as CSV. Raises NotFound; GiftAidClaimError if a draft claims too much."""
     tx.deployment.identity.ensure_active()
     claim = await get(tx, claim_id)
     if claim.status == "drafted" and (over := await store.overclaimed_donations(tx, claim_id)):

@@ -36,7 +36,7 @@ def _claim(row: Record) -> GiftAidClaim:
 
 
 async def insert(tx: Tx, new: GiftAidClaim) -> bool:
-    """Store a draft; False while the charity has another one."""
+    """Store a draft claim; False if the charity has another draft."""
     return bool(
         await tx.fetchval(
             """
@@ -103,7 +103,7 @@ order by d.created_at, d.id limit $5
 async def claimable_donations(
     tx: Tx, organisation_id: UUID, after: tuple[datetime, UUID], cutoff_at: datetime, limit: int
 ) -> list[ClaimableDonation]:
-    """Donations of a charity that nothing is claimed for, the oldest first after one, but those that may go back."""
+    """A charity's unclaimed donations after the given one, oldest first, without those being refunded."""
     rows = await tx.fetch(_CLAIMABLE_DONATIONS, organisation_id, *after, cutoff_at, limit)
     return [ClaimableDonation(row[0], row[1], row[2], row["minor"], Declarer(*list(row)[4:])) for row in rows]
 
@@ -151,7 +151,7 @@ async def newest_claims(tx: Tx, organisation_id: UUID | None, limit: int) -> lis
 async def list_for_operators(
     tx: Tx, status: ClaimStatus | None, organisation_id: UUID | None, after: UUID | None, limit: int
 ) -> list[GiftAidClaim]:
-    """The newest claims, after one of them."""
+    """The newest claims, after the given one."""
     where = keyset.equal({"organisation_id": organisation_id, "status": status})
     return [_claim(row) for row in await keyset.rows_after(tx, "gift_aid_claim", _COLUMNS, where, after, limit)]
 
@@ -194,7 +194,7 @@ async def update_status(
 
 
 async def detach_donations(tx: Tx, claim: GiftAidClaim) -> None:
-    """Its donations can be claimed for anew, and what it took off is still to be taken off."""
+    """Release a claim's donations and adjustments for the next claim."""
     await tx.execute("update gift_aid_claim_donation set active = false where claim_id = $1 and active", claim.id)
     await tx.execute(
         """
@@ -299,7 +299,7 @@ async def donations_claimed_by(tx: Tx, declaration_id: UUID) -> list[UUID]:
 
 
 async def insert_adjustment(tx: Tx, new: Adjustment) -> None:
-    """Note what has to go back of a gift that the caller holds; with nothing of it left, it is claimed for no more."""
+    """Store an adjustment of a locked donation's claim; if nothing is left, the donation leaves it."""
     await tx.execute(
         """
         insert into gift_aid_adjustment (id, organisation_id, claim_id, donation_id, amount_minor, reason, created_at)
@@ -345,7 +345,7 @@ async def lock_open_adjustments(tx: Tx, organisation_id: UUID) -> list[Adjustmen
 async def newest_adjustments(
     tx: Tx, organisation_id: UUID | None, limit: int, before: UUID | None = None
 ) -> list[Adjustment]:
-    """The newest adjustments, of one charity or of all. ``before``: those older than this one."""
+    """The newest adjustments of one charity or all, before the given one."""
     rows = await tx.fetch(
         f"""
         select {_ADJUSTMENT} from gift_aid_adjustment a join gift_aid_claim q on q.id = a.claim_id

@@ -80,7 +80,7 @@ async def newest_of_user(tx: Tx, partner: Partner, user_id: UUID) -> UUID:
 async def find_covering(
     tx: Tx, partner: Partner, user_id: UUID | None, moment: datetime, current: UUID | None = None
 ) -> UUID | None:
-    """The newest declaration of a user that covers a donation made at a moment; ``current``: what the donation bears.
+    """A user's newest declaration that covers a donation; ``current``: the donation's present declaration.
 
     Nobody cancels another one until the transaction ends. Who cancels the current one holds it before its gifts, which
     the caller may hold, so that is left to them: they take it off all of its donations.

@@ -117,7 +117,7 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
 
 @across_partners("sweep")
 async def delete_unused(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
-    """Delete those that were made on the page and that no donation and no claim refers to."""
+    """Delete declarations from the donation page that no donation or claim refers to."""
     await tx.execute(
         """
         delete from gift_aid_declaration d
@@ -132,7 +132,7 @@ async def delete_unused(tx: Tx, declaration_ids: Sequence[UUID]) -> None:
 
 @across_partners("sweep")
 async def lock_due_reminders(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[Declaration]:
-    """Lock the declarations whose donors are due for a reminder, but for some."""
+    """Lock the declarations whose donors are due for a reminder, except some."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from gift_aid_declaration where reminder_at <= $1 and id <> all($3::uuid[])

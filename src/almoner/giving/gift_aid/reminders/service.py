@@ -23,7 +23,7 @@ BATCH: Final = 100
 
 
 async def get(tx: Tx, declaration_id: UUID) -> tuple[DeclaredGiftAid, DonationSubscription]:
-    """A declaration and the regular donation that bears it. Raises NotFound, also when its donor is forgotten."""
+    """A declaration and its regular donation. Raises NotFound, also if the donor was erased."""
     declared = await store.find(tx, declaration_id)
     if declared is None:
         raise NotFound
@@ -58,7 +58,7 @@ async def _remind_donor(tx: Tx, declaration_id: UUID) -> None:
 
 
 async def end_declaration(tx: Tx, declaration_id: UUID) -> bool:
-    """The donor ends it from now on; False when it had ended. Raises NotFound."""
+    """Cancel the declaration from now on; False if it has ended. Raises NotFound."""
     declared, _ = await get(tx, declaration_id)
     if declared.ended:
         return False

@@ -9,7 +9,7 @@ from almoner.platform.database.transactions import Tx
 
 @across_partners("link")
 async def find(tx: Tx, declaration_id: UUID) -> DeclaredGiftAid | None:
-    """A declaration for several donations with the regular donation that bears it; None when none does any more."""
+    """A declaration for several donations with its regular donation; None if there is none."""
     row = await tx.fetchrow(
         """
         select g.id, g.partner_id, g.organisation_id, d.subscription_id, g.created_at, g.deleted_at is not null

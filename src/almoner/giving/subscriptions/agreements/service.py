@@ -18,7 +18,7 @@ VERSION: Final = "2026-11"
 
 
 def format_amount_and_frequency(money: Money, frequency: Frequency, language: Language) -> str:
-    """``$25.00 every month``."""
+    """Format an amount and frequency: ``$25.00 every month``."""
     amount = formats.format_money(money.minor, money.currency, language.locale)
     return language.text(f"regular.every.{frequency}", amount=amount)
 

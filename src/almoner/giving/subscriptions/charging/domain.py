@@ -14,7 +14,7 @@ LIVE_PAYMENT_RETRY: Final = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class DueDates:
-    """What has become due of a plan. ``opened``: the date to charge; ``missed``: older ones that it stands for.
+    """Due dates of a subscription. ``opened``: the date to charge; ``missed``: older dates it covers.
 
     ``too_late``: dates that may not be charged any more. ``first_try_at``: of the opened one.
     """
@@ -26,7 +26,7 @@ class DueDates:
 
     @property
     def last(self) -> date:
-        """The last of them."""
+        """The last due date."""
         return max([*([self.opened] if self.opened else []), *self.missed, *self.too_late])
 
 

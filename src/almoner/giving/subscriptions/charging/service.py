@@ -63,7 +63,7 @@ async def next_due_at(tx: Tx) -> datetime | None:
 
 
 async def next_unfinished_charge_at(tx: Tx) -> datetime | None:
-    """As ``next_due_at``; while saved payment methods are being charged, since when the first one is."""
+    """Like ``next_due_at``; while cards are being charged, since when the first one is."""
     return await store.oldest_unfinished_charge_at(tx) or await next_due_at(tx)
 
 

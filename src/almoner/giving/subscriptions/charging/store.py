@@ -44,7 +44,7 @@ async def is_answer_awaited(tx: Tx, donation_id: UUID) -> bool:
 
 @across_partners("sweep")
 async def list_with_successor(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
-    """Live plans whose nonprofit has a successor that was not proposed, by id."""
+    """Active subscriptions whose nonprofit has a successor not proposed yet, by ID."""
     rows = await tx.fetch(
         """
         select s.id from donation_subscription s join organisation o on o.id = s.organisation_id

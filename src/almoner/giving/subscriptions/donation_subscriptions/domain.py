@@ -281,14 +281,14 @@ def as_started(
 
 
 def with_due_date(subscription: DonationSubscription, due_on: date, zone: tzinfo) -> DonationSubscription:
-    """The plan with another next date."""
+    """The subscription with another next date."""
     return replace(subscription, next_due_on=due_on, next_donation_at=subscription.moment_of(due_on, zone))
 
 
 def as_paused(
     subscription: DonationSubscription, until: datetime | None, reason: PauseReason, zone: tzinfo
 ) -> DonationSubscription:
-    """The plan without its dates until then; None: until it is resumed."""
+    """The subscription, paused until then; None: until it is resumed."""
     subscription = replace(subscription, status="paused", paused_until=until, pause_reason=reason, past_due_since=None)
     if until is None:
         return replace(subscription, next_donation_at=None)
@@ -302,7 +302,7 @@ def as_paused(
 def as_resumed(
     subscription: DonationSubscription, now: datetime, zone: tzinfo
 ) -> tuple[DonationSubscription, list[date]]:
-    """The plan from now on, and the dates that fell into the pause."""
+    """The subscription, resumed, and the dates missed during the pause."""
     missed = [
         day for day in subscription.dates_until(now.astimezone(zone).date()) if subscription.moment_of(day, zone) <= now
     ]
@@ -314,7 +314,7 @@ def as_resumed(
 
 
 def as_cancelled(subscription: DonationSubscription, reason: CancellationReason, now: datetime) -> DonationSubscription:
-    """The plan at its end."""
+    """The subscription, cancelled."""
     return replace(
         subscription,
         status="cancelled",
@@ -362,7 +362,7 @@ def _date_before(subscription: DonationSubscription) -> date:
 
 
 def with_next_date(subscription: DonationSubscription, due_on: date, today: date, zone: tzinfo) -> DonationSubscription:
-    """The plan with its next gift on this day, from which its dates are counted then. Raises InvalidDate."""
+    """The subscription with this next date, from which later ones are counted. Raises InvalidDate."""
     if not today < due_on <= today + MAX_NEXT_DATE:
         raise InvalidDate(f"the next gift may be from {today + timedelta(days=1)} to {today + MAX_NEXT_DATE}")
     return with_due_date(replace(subscription, anchor_on=due_on), due_on, zone)
@@ -387,7 +387,7 @@ def wake_time(subscription: DonationSubscription, charge: SubscriptionCharge | N
 
 
 def past_due_until(subscription: DonationSubscription, zone: tzinfo) -> datetime | None:
-    """When a plan that stays past due ends: before a gift that is due on that day."""
+    """When a past due subscription is cancelled: before the donation that is due on that day."""
     if subscription.past_due_since is None:
         return None
     return subscription.moment_of(subscription.past_due_since.astimezone(zone).date() + CANCELLED_AFTER, zone)

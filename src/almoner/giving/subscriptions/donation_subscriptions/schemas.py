@@ -50,7 +50,7 @@ class DonationSubscriptionsQuery(PageQuery):
 
 
 def filters_of(tx: Tx, query: DonationSubscriptionsQuery) -> SubscriptionFilters:
-    """The filters in a query. Raises IncorrectParams for what is no id."""
+    """The filters in a query. Raises IncorrectParams for invalid IDs."""
     reasons = []
 
     def parsed(name: str, text: str | None, type_: str) -> UUID | None:

@@ -72,7 +72,7 @@ async def list_charges(tx: Tx, subscription_id: UUID) -> list[SubscriptionCharge
 
 
 async def save(tx: Tx, subscription: DonationSubscription, event_type: str | None = None) -> DonationSubscription:
-    """Store a locked plan that has changed, with when it is to be looked at next, and emit an event about it.
+    """Store a changed locked subscription with its next wake time, and emit an event.
 
     Raises InvalidState when its status may not become this one.
     """
@@ -97,7 +97,7 @@ async def notify_donor(
 async def begin(
     tx: Tx, session: DonationSession, details: DonationDetails, former_id: UUID | None, *, donor_shown: bool
 ) -> UUID | None:
-    """The plan that a donor's choice on the page of a locked session begins once it is paid; None for a single gift.
+    """Create the pending subscription that a donor chose in a locked session; None for a single donation.
 
     ``former_id``: the plan of what the donor chose before on that page.
     """
@@ -164,7 +164,7 @@ def _chosen(subscription: DonationSubscription, details: DonationDetails) -> Don
 
 
 async def cancel_unstarted(tx: Tx, subscription_ids: list[UUID]) -> None:
-    """End plans whose first donation was not paid."""
+    """Cancel subscriptions whose first donation was not paid."""
     for subscription_id in subscription_ids:
         subscription = await get_for_update(tx, ALL_PARTNERS, subscription_id)
         if subscription.status == "pending":
@@ -188,7 +188,7 @@ async def _release_payment_method(tx: Tx, subscription: DonationSubscription) ->
 async def release_payment_method(
     tx: Tx, provider: str, saved: SavedPaymentMethod, partner_id: UUID | None = None
 ) -> None:
-    """Have the provider forget a saved payment method that no plan is charged to."""
+    """Have the provider delete a saved payment method that no subscription uses."""
     replaced = domain.PaymentMethodReplaced(provider, saved.customer, saved.id)
     await outbox.emit_internal(tx, domain.PAYMENT_METHOD_REPLACED, replaced, partner=partner_id)
 
@@ -246,7 +246,7 @@ async def _record_later_payment(
 
 
 async def record_decline(tx: Tx, donation: Donation, decline: Decline) -> None:
-    """What it means for a plan that its payment method was declined for an open date."""
+    """Record that a subscription's payment method was declined for an open date."""
     assert donation.subscription_id is not None, "asked of gifts of plans alone"
     subscription = await get_for_update(tx, ALL_PARTNERS, donation.subscription_id)
     charge = await store_charges.find_by_donation(tx, donation.id)
@@ -346,7 +346,7 @@ async def decline_change(tx: Tx, partner: Partner, subscription_id: UUID) -> Don
 
 
 async def change_day(tx: Tx, partner: Partner, subscription_id: UUID, day: date) -> DonationSubscription:
-    """Another day of the next gift, from which later ones are counted. Raises NotFound, InvalidState, InvalidDate."""
+    """Change the next date, from which later ones are counted. Raises NotFound, InvalidState, InvalidDate."""
     subscription = await get_for_update(tx, partner, subscription_id)
     domain.ensure_status(subscription, *domain.CHARGED_STATUSES)
     if await store_charges.has_charge(tx, subscription.id, day):
@@ -362,7 +362,7 @@ async def change_day(tx: Tx, partner: Partner, subscription_id: UUID, day: date)
 async def pause(
     tx: Tx, partner: Partner, subscription_id: UUID, until: datetime | None, reason: PauseReason
 ) -> DonationSubscription:
-    """Charge nothing until then, None: until it is resumed. Raises NotFound, InvalidState, InvalidPause."""
+    """Pause until then; None: until it is resumed. Raises NotFound, InvalidState, InvalidPause."""
     subscription = await get_for_update(tx, partner, subscription_id)
     domain.ensure_status(subscription, *domain.CHARGED_STATUSES)
     if until is not None and not tx.now < until <= tx.now + domain.MAX_PAUSE:
@@ -429,7 +429,7 @@ async def cancel_locked(tx: Tx, subscription: DonationSubscription, reason: Canc
 async def set_payment_method(
     tx: Tx, provider: str, subscription: DonationSubscription, saved: SavedPaymentMethod
 ) -> None:
-    """Charge a locked plan to another payment method, or to the same one renewed; what is past due at once."""
+    """Set a locked subscription's new or renewed payment method; past due donations are charged now."""
     if subscription.status not in domain.LIVE_STATUSES or subscription.payment_method == saved:
         return
     former = subscription.payment_method
@@ -481,7 +481,7 @@ async def decline_successor_organisation(tx: Tx, partner: Partner, subscription_
 
 
 async def erase_donor(tx: Tx, subscription: DonationSubscription) -> None:
-    """End a locked plan and forget its donor, who asked for it."""
+    """Cancel a locked subscription and erase its donor, on request."""
     if subscription.status != "cancelled":
         subscription = await save(tx, domain.as_cancelled(subscription, "donor_erased", tx.now), domain.CANCELLED)
         await _release_payment_method(tx, subscription)
@@ -490,7 +490,7 @@ async def erase_donor(tx: Tx, subscription: DonationSubscription) -> None:
 
 
 async def erase_donors(tx: Tx, limit: int = BATCH) -> int:
-    """Erase donors of plans that never began (V6); returns how many."""
+    """Erase donors of subscriptions that never started (V6); returns how many."""
     return await store.erase_donors(tx, tx.now - domain.ERASED_AFTER, limit)
 
 

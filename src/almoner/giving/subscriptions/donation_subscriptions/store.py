@@ -103,7 +103,7 @@ where id = $1 and (status = $5 or status = any($3)) returning true
 
 
 async def update(tx: Tx, changed: DonationSubscription) -> bool:
-    """Store all of a locked plan that may change; False when its status may not become this one."""
+    """Store a changed locked subscription; False if its status transition is not allowed."""
     sources = list(DONATION_SUBSCRIPTION.source_states_of(changed.status))
     values = [getattr(changed, name) for name in _ATTRIBUTES]
     return bool(await tx.fetchval(_UPDATE, changed.id, tx.now, sources, *values, *_parts(changed)))
@@ -167,7 +167,7 @@ async def next_wake_at(tx: Tx) -> datetime | None:
 
 @across_partners("held")
 async def postpone(tx: Tx, subscription_id: UUID, until: datetime) -> None:
-    """Look at a locked plan later."""
+    """Postpone the next check of a locked subscription."""
     await tx.execute("update donation_subscription set wake_at = $2 where id = $1", subscription_id, until)
 
 
@@ -319,7 +319,7 @@ _FORGOTTEN: Final = "cancellation_reason = 'not_started' and email is not null"
 
 @across_partners("sweep")
 async def erase_donors(tx: Tx, cancelled_before: datetime, limit: int) -> int:
-    """Null who wanted to give regularly, of plans that never began: how many (V6)."""
+    """Erase donors of subscriptions that never started; returns how many (V6)."""
     rows = await tx.fetch(
         f"""
         with forgotten as (
@@ -337,7 +337,7 @@ async def erase_donors(tx: Tx, cancelled_before: datetime, limit: int) -> int:
 
 @across_partners("sweep")
 async def next_erasure_at(tx: Tx) -> datetime | None:
-    """When the oldest of them was cancelled."""
+    """When the oldest unstarted subscription with a donor was cancelled."""
     found: datetime | None = await tx.fetchval(
         f"select min(cancelled_at) from donation_subscription where {_FORGOTTEN}"
     )

@@ -27,7 +27,7 @@ async def find_open_charge(tx: Tx, subscription_id: UUID) -> SubscriptionCharge 
 
 
 async def find_by_donation(tx: Tx, donation_id: UUID) -> SubscriptionCharge | None:
-    """The date whose donation it is."""
+    """The charge of a donation."""
     row = await tx.fetchrow(f"select {_COLUMNS} from donation_subscription_charge where donation_id = $1", donation_id)
     return _charge(row) if row else None
 
@@ -45,7 +45,7 @@ async def list_newest(tx: Tx, subscription_id: UUID, limit: int) -> list[Subscri
 
 
 async def open_charge(tx: Tx, charge: SubscriptionCharge) -> None:
-    """Open a date. Raises UniqueViolationError for one that there is, or while another is open."""
+    """Open a date. Raises UniqueViolationError if it exists, or if another one is open."""
     await tx.execute(
         """
         insert into donation_subscription_charge (subscription_id, due_on, status, donation_id, attempts,
@@ -95,7 +95,7 @@ async def update_charge(tx: Tx, charge: SubscriptionCharge) -> None:
 
 
 async def mark_paid(tx: Tx, charge: SubscriptionCharge, charged_on: date) -> None:
-    """Settle an open date: it was paid, by a payment that began on this day."""
+    """Mark an open date as paid, by a payment that started on this day."""
     await tx.execute(
         """
         update donation_subscription_charge set status = 'paid', charged_on = $3, next_attempt_at = null,

@@ -23,7 +23,7 @@ Problems = dict[str, str]
 
 
 class AgreementNeeded(Exception):
-    """The donor is yet to see what the new amount means. ``minor``: in minor units."""
+    """The donor must first agree to the new amount. ``minor``: in minor units."""
 
     def __init__(self, agreement: Agreement, minor: int) -> None:
         super().__init__(minor)
@@ -41,7 +41,7 @@ class SubmittedForm:
 
     @property
     def partner(self) -> Partner:
-        """Whose donor it is."""
+        """The partner of the subscription."""
         return Partner(self.shown.subscription.partner_id)
 
     def field(self, name: str) -> str:
@@ -68,7 +68,7 @@ def agreement_of(
 
 
 async def change_amount(tx: Tx, submitted_form: SubmittedForm) -> Problems:
-    """Another amount from the next date on. Raises AgreementNeeded until the donor has seen what it means."""
+    """Change the amount from the next date on. Raises AgreementNeeded until the donor agrees."""
     subscription = submitted_form.shown.subscription
     subscriptions_domain.ensure_status(subscription, *subscriptions_domain.LIVE_STATUSES)
     amounts = hosted_page_domain.donation_amounts_for(subscription.money.currency)
@@ -92,7 +92,7 @@ def possible_days(today: date) -> tuple[date, date]:
 
 
 async def change_day(tx: Tx, submitted_form: SubmittedForm) -> Problems:
-    """Another day of the next donation, from which later ones are counted."""
+    """Change the next date, from which later ones are counted."""
     try:
         day = date.fromisoformat(submitted_form.field("day"))
         await subscriptions.change_day(tx, submitted_form.partner, submitted_form.shown.subscription.id, day)

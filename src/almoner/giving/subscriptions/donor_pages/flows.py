@@ -40,7 +40,7 @@ class CardChangeContext:
 
 
 async def start_card_change(context: CardChangeContext, subscription_id: UUID, return_url: str) -> str | None:
-    """The provider's page on which a donor saves another card; None where the plan is over, or it was asked too often.
+    """The provider's page to save another card; None if the subscription has ended or a limit was reached.
 
     Raises NotFound, ProviderUnavailable.
     """
@@ -102,7 +102,7 @@ async def finish_card_change(context: CardChangeContext, setup_id: UUID) -> tupl
 
 
 async def handle_setup_webhook(context: CardChangeContext, event: ProviderEvent) -> bool:
-    """Learn from a notice that a card was saved; False for one that is not ours.
+    """Handle a webhook about a saved card; False if it is not ours.
 
     Raises WebhookRefused, ProviderUnavailable.
     """

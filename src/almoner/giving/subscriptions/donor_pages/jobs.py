@@ -16,7 +16,7 @@ from almoner.platform.pages import formats
 
 
 async def compose_link(tx: Tx, mails: MailRenderer, job: JobOf[SendLink]) -> Email | None:
-    """The email with the link; None a day after it was asked for (real time), or when the donor was forgotten."""
+    """The email with the link; None after a day (real time) or if the donor was erased."""
     link_id = job.details.link
     asked = await requested_emails.requested_at(tx, link_id)
     if asked is None:

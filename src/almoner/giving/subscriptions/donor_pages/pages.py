@@ -144,7 +144,7 @@ class RegularDonationPages(LinkedPages):
 
     @with_error_pages
     async def act(self, request: Request) -> Response:
-        """One of the actions: its form, and what is posted."""
+        """Show the form of an action, or perform it."""
         opened_by, visit = self._visited(request)
         subscription_id, name = self._plan_of(request), request.url.path.rpartition("/")[2]
         action = ACTIONS[name]

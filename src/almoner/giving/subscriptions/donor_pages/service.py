@@ -39,7 +39,7 @@ def manage_url(tx: Tx, subscription_id: UUID, asked: datetime | None = None) -> 
 
 
 async def get_subscription(tx: Tx, subscription_id: UUID) -> DonationSubscription:
-    """The plan whose link was opened. Raises NotFound, also when its donor is not known any more."""
+    """The subscription of an opened link. Raises NotFound, also if its donor was erased."""
     subscription = await subscriptions.get(tx, ALL_PARTNERS, subscription_id)
     if subscription.email is None:
         raise NotFound
@@ -47,7 +47,7 @@ async def get_subscription(tx: Tx, subscription_id: UUID) -> DonationSubscriptio
 
 
 async def load(tx: Tx, subscription_id: UUID) -> RegularDonations:
-    """All plans of the donor whose link was opened. Raises NotFound."""
+    """All subscriptions of the donor whose link was opened. Raises NotFound."""
     opened_by = await get_subscription(tx, subscription_id)
     assert opened_by.email is not None, "just looked"
     partner = Partner(opened_by.partner_id)
@@ -59,7 +59,7 @@ async def load(tx: Tx, subscription_id: UUID) -> RegularDonations:
 
 
 async def get_of_donor(tx: Tx, opened_by: UUID, subscription_id: UUID) -> DonationSubscription:
-    """A plan of the donor whose link was opened. Raises NotFound."""
+    """A subscription of the donor whose link was opened. Raises NotFound."""
     opened, subscription = await get_subscription(tx, opened_by), await get_subscription(tx, subscription_id)
     if (
         subscription.partner_id != opened.partner_id
@@ -70,7 +70,7 @@ async def get_of_donor(tx: Tx, opened_by: UUID, subscription_id: UUID) -> Donati
 
 
 async def load_one(tx: Tx, opened_by: UUID, subscription_id: UUID) -> RegularDonations:
-    """Like ``load``, with a single plan. Raises NotFound."""
+    """Like ``load``, with a single subscription. Raises NotFound."""
     subscription = await get_of_donor(tx, opened_by, subscription_id)
     partner = Partner(subscription.partner_id)
     return RegularDonations(

@@ -56,7 +56,7 @@ async def count_setups_since(tx: Tx, partner: Partner, subscription_id: UUID, si
 
 
 async def insert_setup(tx: Tx, partner: Partner, subscription_id: UUID) -> UUID:
-    """Record that a donor goes to change the card; its id."""
+    """Record that a donor starts to change the card; returns the ID."""
     setup_id = tx.new_id()
     await tx.execute(
         "insert into donation_subscription_setup (id, partner_id, subscription_id, started_at) values ($1, $2, $3, $4)",
@@ -78,7 +78,7 @@ async def set_provider_setup(tx: Tx, setup_id: UUID, provider_setup: str) -> Non
 
 @across_partners("held")
 async def mark_setup_saved(tx: Tx, setup_id: UUID) -> bool:
-    """The plan is charged to what was saved; False where that was so before."""
+    """Record that the new card was saved; False if that is recorded already."""
     return bool(
         await tx.fetchval(
             "update donation_subscription_setup set saved_at = $2 where id = $1 and saved_at is null returning true",
@@ -90,7 +90,7 @@ async def mark_setup_saved(tx: Tx, setup_id: UUID) -> bool:
 
 @across_partners("banking")
 async def find_setup(tx: Tx, setup_id: UUID) -> tuple[UUID, str | None] | None:
-    """The plan of a change of card, and what the provider calls its page."""
+    """The subscription of a card change, and the provider's ID of its page."""
     row = await tx.fetchrow(
         "select subscription_id, provider_setup from donation_subscription_setup where id = $1", setup_id
     )

@@ -18,7 +18,7 @@ TEXTS: Final[Mapping[NoticeKind, str]] = {
 
 
 def is_current(subscription: DonationSubscription, kind: NoticeKind, due_on: date | None) -> bool:
-    """Whether a notice still says what is true of the plan."""
+    """Whether a notice is still true for the subscription."""
     match kind:
         case "payment_failed" | "authentication_needed":
             return subscription.status == "past_due"

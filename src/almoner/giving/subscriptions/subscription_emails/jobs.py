@@ -52,7 +52,7 @@ def _notice_job(_tx: Tx, event: Event) -> NewJob:
 
 
 async def compose_notice(tx: Tx, mails: MailRenderer, job: JobOf[SendNotice]) -> Email | None:
-    """The email of a notice; None when it is not true any more, or the donor is forgotten."""
+    """The email of a notice; None if it is no longer true or the donor was erased."""
     notice = job.details.notice
     due_on = date.fromisoformat(notice.due_on) if notice.due_on else None
     partner = Partner(notice.partner)

@@ -49,7 +49,7 @@ class _Program(ctypes.Structure):
 
 
 def confine_process() -> bool:
-    """Confine this process for good; True if system calls are filtered, too."""
+    """Confine this process permanently; True if system calls are also filtered."""
     for kind, most in (
         (resource.RLIMIT_CPU, _CPU_SECONDS),
         (resource.RLIMIT_AS, _MEMORY_BYTES),

@@ -29,7 +29,7 @@ def start() -> None:
 
 
 def render_page(content: bytes, number: int, target: BinaryIO, longest_side: int, *, quarter_turns: int = 0) -> int:
-    """Write page ``number``, the first is 1, as a JPEG whose longer side has so many pixels.
+    """Render page ``number`` (from 1) as a JPEG; ``longest_side``: in pixels.
 
     Returns how many pages there are. ``quarter_turns``: turns by 90 degrees, clockwise. Raises FileRefused.
     """

@@ -30,12 +30,12 @@ class _ScriptFont:
 
 
 def has(code: int) -> bool:
-    """Whether one of the fonts shows a character."""
+    """Whether one of the fonts has a glyph for the character."""
     return any(font.has(code) for font in _fonts().values())
 
 
 def fonts_for(codes: Iterable[int], text: str, language: str) -> dict[str, Path]:
-    """The families, best first, with their folders, that show these characters of a text, as far as any does."""
+    """The font families, best first, with their folders, that have glyphs for these characters."""
     left, chosen = set(codes), dict[str, Path]()
     if not left:
         return chosen

@@ -115,7 +115,7 @@ async def get(tx: Tx, scope: Scope, configuration_id: UUID) -> Configuration:
 
 
 async def find_many(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID]) -> dict[UUID, Configuration]:
-    """Those of these that there are, by id."""
+    """Those of these configurations that exist, by ID."""
     found = await store.find_many(tx, partner, configuration_ids) if configuration_ids else []
     return {configuration.id: configuration for configuration in found}
 

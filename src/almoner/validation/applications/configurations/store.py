@@ -104,7 +104,7 @@ async def find(tx: Tx, scope: Scope, configuration_id: UUID) -> Configuration | 
 
 
 async def find_many(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID]) -> list[Configuration]:
-    """Those of these that there are."""
+    """Those of these configurations that exist."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from hosted_configuration where partner_id = $1 and id = any($2::uuid[])",
         partner.id,

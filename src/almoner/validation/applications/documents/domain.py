@@ -75,7 +75,7 @@ class InvalidDownloadLink(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document. ``flags``: what a PDF may do beside showing its pages; a person looks at one that has any.
+    """One document. ``flags``: active content in a PDF, for reviewers.
 
     ``file_name``: what whoever handed it in calls it, until it is deleted.
     """
@@ -100,7 +100,7 @@ class Document:
 
     @property
     def refused(self) -> bool:
-        """Whether nobody can open it, after its scan."""
+        """Whether it was rejected after its scan."""
         return self.scan_status in REFUSED
 
 

@@ -85,7 +85,7 @@ async def scan(dependencies: ScanDependencies, context: JobContext, job: JobOf[s
 async def remove(
     dependencies: StorageDependencies, context: JobContext, job: JobOf[service.DocumentJobDetails]
 ) -> Result:
-    """Remove the bytes of a deleted one."""
+    """Delete the stored bytes of a deleted document."""
     document_id = job.details.document
     async with context.db.read() as tx:
         key = await service.find_removable_blob_key(tx, document_id)
@@ -102,7 +102,7 @@ async def remove(
 
 @tasks.job(SWEEP, limit=timedelta(hours=2))
 async def sweep(dependencies: StorageDependencies, context: JobContext, _job: JobOf[Nothing]) -> Result:
-    """Put blobs that no row came for within a day into the trash, and remove what has lain there for 30 days.
+    """Move blobs without a record to the trash after a day, and delete them after 30 days.
 
     Real time. What is newer than all that rows know may belong to a later state of the database than this one.
     """

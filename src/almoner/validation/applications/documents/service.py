@@ -102,7 +102,7 @@ async def get(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Docume
 
 
 async def find_many(tx: Tx, scope: Partner | AllPartners, ids: Sequence[UUID]) -> list[Document]:
-    """These documents in the order of creation, deleted ones too; unknown ids and those of others are left out."""
+    """These documents by creation, including deleted ones; unknown IDs are left out."""
     return await store.find_many(tx, scope, ids) if ids else []
 
 
@@ -156,7 +156,7 @@ async def record_scan_result(tx: Tx, document_id: UUID, threat: str | None) -> N
 
 
 async def record_unreadable(tx: Tx, document_id: UUID, reason: str) -> None:
-    """Record that the stored bytes of a document that waits for its scan are gone or altered."""
+    """Record that a document's bytes are missing or changed before its scan."""
     await store.record_verification_results(tx, {document_id: False})
     await _end_scan(tx, document_id, "unreadable", reason)
 

@@ -44,12 +44,12 @@ async def insert(tx: Tx, partner: Partner, new: Document) -> None:
 
 
 async def lock_partner_uploads(tx: Tx, partner: Partner) -> None:
-    """Store the partner's other uploads waiting until the transaction ends: what is left of its day is counted once."""
+    """Lock a partner's uploads until the transaction ends, to enforce the daily quota."""
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('documents:' || $1::text, 0))", str(partner.id))
 
 
 async def uploaded_bytes_since(tx: Tx, partner: Partner, moment: datetime) -> int:
-    """How much the partner has handed in since then, deleted or not."""
+    """How many bytes the partner has uploaded since then, including deleted documents."""
     total = await tx.fetchval(
         "select coalesce(sum(size_bytes), 0) from document where partner_id = $1 and created_at > $2",
         partner.id,
@@ -82,7 +82,7 @@ async def find_many(tx: Tx, scope: Partner | AllPartners, ids: Sequence[UUID]) -
 
 
 async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Document | None:
-    """Mark one as deleted; None when there was none."""
+    """Mark a document as deleted; None if there was none."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"""
@@ -130,7 +130,7 @@ async def set_next_retention_checks(tx: Tx, moments: Mapping[UUID, datetime]) ->
 
 
 async def record_scan_result(tx: Tx, document_id: UUID, status: ScanStatus, threat: str | None) -> Document | None:
-    """Store what a scan found; None when another has ended it."""
+    """Store the result of a scan; None if there is one already."""
     row = await tx.fetchrow(
         f"""
         update document set status = $2, threat = $3, status_changed_at = $4
@@ -147,13 +147,13 @@ async def record_scan_result(tx: Tx, document_id: UUID, status: ScanStatus, thre
 
 @across_partners("held")
 async def mark_blob_removed(tx: Tx, document_id: UUID) -> None:
-    """Store that the bytes are gone."""
+    """Record that a document's bytes are deleted."""
     await tx.execute("update document set removed_at = $2 where id = $1 and removed_at is null", document_id, tx.now)
 
 
 @across_partners("sweep")
 async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
-    """Those of the keys under which a document keeps its bytes."""
+    """Those of the keys that a document refers to."""
     rows = await tx.fetch(
         "select storage_key from document where storage_key = any($1::text[]) and removed_at is null", list(keys)
     )
@@ -168,7 +168,7 @@ async def record_blob_trashed(tx: Tx, key: str, day: date) -> None:
 
 
 async def record_blob_purged(tx: Tx, key: str) -> None:
-    """Forget a blob of the trash."""
+    """Delete the record of a purged blob."""
     await tx.execute("delete from document_trash where storage_key = $1", key)
 
 
@@ -180,7 +180,7 @@ order by verified_at nulls first limit $1
 
 @across_partners("sweep")
 async def list_least_recently_verified(tx: Tx, limit: int) -> list[Document]:
-    """Those whose bytes were read longest ago, or never."""
+    """Documents whose bytes were verified longest ago, or never."""
     return [_document(row) for row in await tx.fetch(_TO_VERIFY, limit)]
 
 

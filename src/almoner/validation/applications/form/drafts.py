@@ -146,7 +146,7 @@ def find_unlisted_nonprofit_problems(unlisted_nonprofit: UnlistedNonprofit) -> P
 
 
 def find_applicant_problems(applicant: ApplicantDetails, *, named: bool = True) -> Problems:
-    """What is wrong with the typed applicant details. ``named``: whether names are required.
+    """Find problems of the entered applicant details. ``named``: whether names are required.
 
     An address always is: nobody else can be told what is missing, and what was decided.
     """

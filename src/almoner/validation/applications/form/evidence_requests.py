@@ -23,7 +23,7 @@ class NothingToRequest(ReviewRefused):
 
 
 async def list_requestable(tx: Tx, kind: Kind, subject_id: UUID) -> list[str]:
-    """What all applicants whose applications wait for this case may be asked for; nothing where there is none."""
+    """The evidence that can be requested for this case; empty if none."""
     check = _CHECKS.get(kind)
     held = await submissions.lock_pending(tx, check, subject_id) if check else []
     offered = [submissions.requestable_evidence(one, check) for one in held] if check else []
@@ -33,7 +33,7 @@ async def list_requestable(tx: Tx, kind: Kind, subject_id: UUID) -> list[str]:
 async def request_evidence(
     tx: Tx, case: ReviewHandler, kind: Kind, subject_id: UUID, evidence: str, by: str
 ) -> ReviewSubject:
-    """Ask for one thing, by whoever has claimed the case. Applications are locked before the case, as everywhere.
+    """Request evidence from applicants, as the claimant. Applications are locked before the case.
 
     Raises NotFound, ReviewRefused.
     """

@@ -169,13 +169,13 @@ class FormDocumentPages(FormPagesBase):
 
 
 def document_kind_of(text: str, kinds: Sequence[str]) -> Kind:
-    """What a form says that a document shows, else the first of what it may."""
+    """The kind of document chosen in a form, else the first possible one."""
     named = text if text in kinds else kinds[0]
     return next(kind for kind in get_args(Kind) if kind == named)
 
 
 def upload_problem_key(problem: Problem) -> str | None:
-    """What an applicant is told of a file that was not taken, by its key; None for what is no fault of the file.
+    """The text key of why a file was rejected; None if the file is not at fault.
 
     Raises InvalidFormPost for what no form of ours sends.
     """

@@ -75,7 +75,7 @@ class FormPages(FormPagesBase):
 
     @render_errors
     async def start_page(self, request: Request) -> Response:
-        """What the form asks for, or the progress so far."""
+        """Show what the form requires, or the progress so far."""
         return self.views.start_page((await self.open_form(request)).form_context)
 
     @render_errors
@@ -120,7 +120,7 @@ class FormPages(FormPagesBase):
 
     @render_errors
     async def unlisted_nonprofit_page(self, request: Request) -> Response:
-        """A nonprofit that the search does not know: its country first, since that says which registers there are."""
+        """Ask for a nonprofit that is not found: first its country, then its register and details."""
         opened = await self.open_form(request)
         if not drafts.accepts_unlisted_nonprofits(opened.application.configuration):
             return redirect_to(opened.form_context.step_url("nonprofit"))

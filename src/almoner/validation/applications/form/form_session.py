@@ -129,7 +129,7 @@ class FormPagesBase:
     def message_page(
         self, request: Request, kind: str, status: int, icon: str, partner_links: PublicLinks | None = None
     ) -> HTMLResponse:
-        """A page that only says something: in the opened form's language, else in the browser's."""
+        """A page with only a message, in the form's language, else the browser's."""
         pages, tag = self.views.pages, getattr(request.state, "language", None)
         language = pages.language(tag) if tag else pages.preferred_language(request)
         return pages.render_message(f"apply.{kind}", language, status=status, icon=icon, partner_links=partner_links)

@@ -26,7 +26,7 @@ EXTRA_PAGES: Final = ("colleague", _OTHER)
 
 @dataclass(frozen=True, slots=True)
 class FormNotice:
-    """A notice above the form, by its text's key."""
+    """A notice above the form, by its text key."""
 
     key: str
     alert: bool = False
@@ -64,7 +64,7 @@ class FormViews:
         values: Mapping[str, object] | None = None,
         **context: Any,
     ) -> HTMLResponse:
-        """A page. ``problems``: keys, or texts that are ready; ``values``: what their texts and the notice name."""
+        """Render a page. ``problems``: keys or texts; ``values``: placeholders of the texts."""
         language, reported = face.language, dict(values or {})
         shown = {
             field: problem if isinstance(problem, Markup) else language.html(problem, **reported)
@@ -110,7 +110,7 @@ class FormViews:
         }
 
     def start_page(self, context: FormContext, notice: FormNotice | None = None) -> Response:
-        """What the form asks for, or the progress so far."""
+        """The page with what the form requires, or the progress so far."""
         draft, configuration = context.application.draft, context.application.configuration
         started = any(drafts.is_step_done(step, draft, configuration) for step in drafts.form_steps_of(configuration))
         following = context.step_url(drafts.first_open_step(draft, configuration))
@@ -128,7 +128,7 @@ class FormViews:
         status: int = 200,
         problems: Problems | None = None,
     ) -> Response:
-        """The search, its results, and what was chosen."""
+        """The search page with its results and the chosen nonprofit."""
         following = context.step_url(drafts.step_after("nonprofit", context.application.configuration))
         return self.render_page(
             context,
@@ -245,7 +245,7 @@ class FormViews:
         notice: FormNotice | None = None,
         chosen_kind: str | None = None,
     ) -> Response:
-        """The files, each with its state, and a form for one more. ``listed``: each with its id and what it shows."""
+        """The page with all files and their states, and an upload form. ``listed``: with ID and kind."""
         kinds = view_models.document_kinds(context.application.configuration)
         locale = context.language.locale
         return self.render_page(
@@ -278,7 +278,7 @@ class FormViews:
         problems: Problems | None = None,
         notice: FormNotice | None = None,
     ) -> Response:
-        """All answers, before they are sent. ``problems``: by ``part-`` and the step to look at again."""
+        """The page with all answers before sending. ``problems``: by ``part-`` and step."""
         redirect = context.application.invite.redirect_url
         own = origin_of_url(redirect) if redirect else None
         parts = [

@@ -40,7 +40,7 @@ tasks.periodic(
 
 @tasks.reacts_to_events(submissions_domain.CREATED)
 async def on_submission_created(tx: Tx, events: Sequence[Event]) -> None:
-    """Applications came in; what was answered in the form of an invite is of no more use, whoever applied with it."""
+    """Delete the drafts of invites whose applications were submitted."""
     for event in events:
         made: Any = event.event_data()
         if invite_id := tx.ids.parse("validationinvite", made["validationInviteId"] or ""):

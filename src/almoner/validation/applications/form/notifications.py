@@ -20,7 +20,7 @@ NotificationKind = Literal[
 
 
 class NotifyApplicant(msgspec.Struct, frozen=True):
-    """What of which submission; ``of``: which one of several of its kind."""
+    """The details of the job that emails an applicant; ``of``: which one of several of its kind."""
 
     submission: UUID
     kind: NotificationKind
@@ -70,6 +70,6 @@ async def resend_application_link(tx: Tx, submission_id: UUID) -> bool:
 
 
 async def notify_document_rejected(tx: Tx, document_id: UUID) -> None:
-    """Tell the applicant that the malware scanner rejected a document."""
+    """Notify the applicant that the malware scanner rejected a document."""
     if (submission_id := await submission_documents.find_submission_id(tx, document_id)) is not None:
         await notify_applicant(tx, submission_id, "refused", of=str(document_id))

@@ -28,7 +28,7 @@ async def preview_emails(
     decide: Callable[[], Awaitable[object]],
     kind: NotificationKind | None = None,
 ) -> Sequence[Mail]:
-    """Decide, see who is told what, and undo all of it. The links lead nowhere: they are for the applicant alone.
+    """Preview a decision's emails by deciding and undoing it. Their links do not work.
 
     ``kind``: of the email where no decision follows, but something is asked. Raises what ``decide`` raises.
     """

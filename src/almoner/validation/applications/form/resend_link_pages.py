@@ -20,7 +20,7 @@ from almoner.validation.applications.submissions import service as submissions
 
 
 class ResendLinkPages(FormPagesBase):
-    """Asked for by who came by a link that was used, or has ended."""
+    """Pages to request a new link, for visitors with a used or expired one."""
 
     def routes(self) -> list[Route]:
         """Starlette routes."""

@@ -31,7 +31,7 @@ from almoner.validation.applications.submissions.domain import OrganisationNotAc
 
 
 class SendHandover(msgspec.Struct, frozen=True):
-    """The email that shares the form."""
+    """The details of the job that emails the form to a colleague."""
 
     handover: UUID
 
@@ -54,7 +54,7 @@ class Application:
 
     @property
     def partner(self) -> Partner:
-        """Whose invite it is."""
+        """The partner of the invite."""
         return Partner(self.invite.partner_id)
 
     @property
@@ -135,7 +135,7 @@ async def find_registry(tx: Tx, code: str, country: str) -> Registry | None:
 
 
 async def find_unlisted_nonprofit_problems(tx: Tx, unlisted_nonprofit: UnlistedNonprofit) -> Problems:
-    """All that is wrong with a nonprofit that was typed, its number as its register would say it."""
+    """Find all problems of an entered nonprofit, including its number's format."""
     problems = drafts.find_unlisted_nonprofit_problems(unlisted_nonprofit)
     problems |= await find_registration_problems(
         tx, unlisted_nonprofit.registry, unlisted_nonprofit.number, unlisted_nonprofit.country
@@ -145,7 +145,7 @@ async def find_unlisted_nonprofit_problems(tx: Tx, unlisted_nonprofit: UnlistedN
 
 
 async def find_registration_problems(tx: Tx, code: str, number: str, country: str) -> Problems:
-    """All that is wrong with a register's code and a number, as the register would say it."""
+    """Find all problems of a register's code and a number, by the register's format."""
     given = UnlistedNonprofit(registry=code, number=number)
     problems = {
         field: key

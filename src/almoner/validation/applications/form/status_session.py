@@ -90,7 +90,7 @@ class StatusPagesBase(FormPagesBase):
         raise NotFound
 
     async def load_visit_for_post(self, request: Request) -> StatusVisit:
-        """As ``seen``, of somebody who posts: what goes wrong is told in the application's language."""
+        """Like ``load_visit``, for a form post; errors are shown in the application's language."""
         seen = await self.load_visit(request)
         async with self.db.read() as tx:
             request.state.language = await status_views.application_language_of(tx, seen.id)
@@ -118,7 +118,7 @@ class StatusPagesBase(FormPagesBase):
         entered_values: Mapping[str, str] | None = None,
         late: bool = False,
     ) -> Response:
-        """The page. ``problems``: keys by field; ``entered_values``: what was posted and not taken, by field.
+        """Render the page. ``problems``: keys by field; ``entered_values``: rejected values by field.
 
         ``late``: what was posted came from a page that stood open while something was decided.
         """

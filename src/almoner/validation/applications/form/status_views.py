@@ -104,14 +104,14 @@ async def load_application_status(tx: Tx, submission_id: UUID) -> ApplicationSta
 
 
 async def correctable_registries(tx: Tx, application_status: ApplicationStatus) -> Sequence[Registry]:
-    """The registers that the number may be of; none where it is not corrected."""
+    """The registers to choose from for a corrected number; none if it cannot be corrected."""
     if not submissions.may_correct_registry_number(application_status.submission):
         return []
     return await service.registries_of_country(tx, application_status.submission.country_code)
 
 
 async def number_candidates(tx: Tx, application_status: ApplicationStatus) -> Sequence[Candidate]:
-    """The bodies of the register that may be meant, where its number may be corrected."""
+    """Registered organisations that may be meant, if the number can be corrected."""
     request = application_status.submission.check_records.request
     if request is None or not submissions.may_correct_registry_number(application_status.submission):
         return []
@@ -120,7 +120,7 @@ async def number_candidates(tx: Tx, application_status: ApplicationStatus) -> Se
 
 
 def visible_field_names(application_status: ApplicationStatus, *, sender: bool, number: bool) -> set[str]:
-    """What the page asks for now, by the names of its fields. ``number``: whether that may be corrected."""
+    """The names of the fields that the page shows. ``number``: whether it can be corrected."""
     asked = {
         "file": bool(status.checks_accepting_documents(application_status.submission)),
         "text": status.may_appeal(application_status.submission, application_status.appeal),
@@ -152,7 +152,7 @@ class StatusViews:
         late: bool,
         entered_values: Mapping[str, str],
     ) -> HTMLResponse:
-        """The status page. ``sender``: whether it is for the browser that sent the form, which shows the address.
+        """Render the status page. ``sender``: whether this browser sent the form, which shows the address.
 
         ``problems`` and ``notice`` are text keys; ``entered_values``: the posted values that were refused, by field.
         """

@@ -147,13 +147,13 @@ left join application_language l on l.validation_submission_id = s.id where s.id
 
 @across_partners("link")
 async def find_language(tx: Tx, submission_id: UUID) -> str | None:
-    """The language of an application's page and mails; None where there is no such application."""
+    """The language of an application's page and emails; None if there is no such application."""
     found: str | None = await tx.fetchval(LANGUAGE, submission_id)
     return found
 
 
 async def save_language(tx: Tx, partner: Partner, submission_id: UUID, language: str) -> None:
-    """Store what was chosen."""
+    """Store the chosen language of an application."""
     await tx.execute(
         """
         insert into application_language (validation_submission_id, partner_id, language, updated_at)

@@ -17,7 +17,7 @@ FORMATS: Final = {"image/jpeg": "JPG", "image/png": "PNG", "application/pdf": "P
 
 
 def document_kinds(configuration: Configuration) -> list[str]:
-    """What a document can show, by the checks that use it."""
+    """The kinds of documents that the configuration's checks use."""
     return [check for check in ("validation_request", "agent_verification") if configuration.runs_check(check)]
 
 
@@ -61,7 +61,7 @@ def find_offered_language(tag: str, catalogues: Iterable[str]) -> str | None:
 
 
 def branding_of(configuration: Configuration, account: PartnerAccount) -> dict[str, Any]:
-    """How a partner looks to those who apply: a configuration's own colour and logo, else those of the account."""
+    """The branding for applicants: the configuration's colour and logo, else the account's."""
     colour, logo = configuration.primary_color or account.brand_colour, configuration.logo or account.brand_logo
     return {
         "partner": configuration.display_name,
@@ -72,7 +72,7 @@ def branding_of(configuration: Configuration, account: PartnerAccount) -> dict[s
 
 
 def mask_email(email: str) -> str:
-    """An address that its owner knows again and nobody else learns: ``a…@c….example``."""
+    """A masked email address that only its owner recognises: ``a…@c….example``."""
     local, _, host = email.rpartition("@")
     return f"{local[:1]}…@{host[:1]}….{host.rpartition('.')[2]}"
 

@@ -131,7 +131,7 @@ async def expire(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
 
 
 async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
-    """Record expiries that have passed; how many. Nothing depends on it: reading tells the truth at once."""
+    """Record expiries that have passed; returns how many. Reads apply them anyway."""
     expired = await store.record_expiries(tx, limit)
     if expired:
         await outbox.emit_events(

@@ -77,7 +77,7 @@ async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Invite]
 
 @across_partners("held")
 async def mark_completed(tx: Tx, invite_id: UUID) -> bool:
-    """Move an invite to complete; False when its state does not allow it."""
+    """Mark an invite as completed; False if its status does not allow this."""
     return bool(
         await tx.fetchval(
             """
@@ -103,7 +103,7 @@ from due where validation_invite.id = due_id returning {_COLUMNS}
 
 @across_partners("sweep")
 async def record_expiries(tx: Tx, limit: int) -> list[Invite]:
-    """Record the expiry of up to ``limit`` invites, oldest first, around those that are being worked on."""
+    """Record the expiry of up to ``limit`` invites, oldest first, skipping locked ones."""
     rows = await tx.fetch(EXPIRE, tx.now, limit)
     return sorted((_invite(row) for row in rows), key=lambda invite: invite.id)
 

@@ -23,7 +23,7 @@ BATCH: Final = 500
 
 
 async def delete_expired_documents(retention_periods: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
-    """Delete those whose time is over, and say of the others when it is looked again; how many of both."""
+    """Delete documents past their retention, and schedule the next check of others; returns how many."""
     due = await documents.lock_due_for_retention(tx, limit)
     ends = await store.list_evidence_outcomes(tx, [one.id for one in due])
     again: dict[UUID, datetime] = {}
@@ -53,7 +53,7 @@ tasks: Final = Tasks()
 
 @tasks.reacts_to(SCANNED)
 async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScanned]) -> None:
-    """Documents were scanned: partners are told of those that nobody can open."""
+    """Notify partners of rejected documents."""
     for reported in scanned:
         if not reported.clean:
             await service.report_rejected_document(tx, reported.document)

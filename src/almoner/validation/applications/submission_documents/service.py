@@ -72,12 +72,12 @@ async def _store_document(
 
 
 async def list_by_submission(tx: Tx, partner: Partner, submission_id: UUID) -> list[SubmissionDocument]:
-    """Those of a submission, in the order they came, without deleted ones."""
+    """A submission's documents, oldest first, without deleted ones."""
     return await _with_files(tx, partner, await store.list_by_submission(tx, partner, submission_id))
 
 
 async def list_by_invite(tx: Tx, invite: Invite) -> list[SubmissionDocument]:
-    """Those of an invite, in the order they came, without deleted ones."""
+    """An invite's documents, oldest first, without deleted ones."""
     partner = Partner(invite.partner_id)
     return await _with_files(tx, partner, await store.list_by_invite(tx, partner, invite.id))
 
@@ -120,7 +120,7 @@ async def find_submission_id(tx: Tx, document_id: UUID) -> UUID | None:
 
 
 async def report_rejected_document(tx: Tx, document_id: UUID) -> None:
-    """Tell the partner of a document of a submission that nobody can open."""
+    """Notify the partner of a rejected document of a submission."""
     if (row := await store.find_by_file(tx, document_id)) is None:
         return
     for document in await _with_files(tx, Partner(row.partner_id), [row]):
@@ -136,7 +136,7 @@ async def remove_from_invite(tx: Tx, invite: Invite, document_id: UUID) -> bool:
 
 
 async def delete_by_invites(tx: Tx, invite_ids: Sequence[UUID]) -> None:
-    """Delete what was handed in with invites that have expired without a submission."""
+    """Delete the documents of invites that expired without a submission."""
     for document_id in await store.list_for_unused_invites(tx, invite_ids):
         await documents.delete(tx, ALL_PARTNERS, document_id)
 

@@ -59,12 +59,12 @@ where validation_invite_id = $2 and partner_id = $1 order by id
 
 
 async def list_by_submission(tx: Tx, partner: Partner, submission_id: UUID) -> list[SubmissionDocumentRecord]:
-    """Those of a submission, in the order they came."""
+    """A submission's documents, oldest first."""
     return [_row(record) for record in await tx.fetch(_OF_SUBMISSION, partner.id, submission_id)]
 
 
 async def list_by_invite(tx: Tx, partner: Partner, invite_id: UUID) -> list[SubmissionDocumentRecord]:
-    """Those of an invite, in the order they came."""
+    """An invite's documents, oldest first."""
     return [_row(record) for record in await tx.fetch(_OF_INVITE, partner.id, invite_id)]
 
 
@@ -102,7 +102,7 @@ where d.document_id = any($1::uuid[])
 async def list_evidence_outcomes(
     tx: Tx, document_ids: Sequence[UUID]
 ) -> dict[UUID, list[tuple[EvidenceOutcome, datetime]]]:
-    """What became of all that these files are evidence for, and when, by file."""
+    """The outcomes of all records that these files are evidence for, and when, by file."""
     found: dict[UUID, list[tuple[EvidenceOutcome, datetime]]] = {}
     for row in await tx.fetch(_OUTCOMES, list(document_ids)):
         found.setdefault(row[0], []).append((row[1], row[2]))
@@ -110,7 +110,7 @@ async def list_evidence_outcomes(
 
 
 async def assign_to_submission(tx: Tx, partner: Partner, ids: Sequence[UUID], submission_id: UUID) -> None:
-    """Documents of an invite are now those of its submission, too."""
+    """Assign an invite's documents to its submission."""
     await tx.execute(
         """
         update validation_submission_document set validation_submission_id = $3

@@ -143,7 +143,7 @@ class PendingReview:
 
 @dataclass(frozen=True, slots=True)
 class RequestedEvidence:
-    """What a reviewer asked the applicant for, instead of rejecting a check."""
+    """The evidence that a reviewer requested instead of rejecting a check."""
 
     evidence: str
     requested_at: datetime

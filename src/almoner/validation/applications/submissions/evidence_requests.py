@@ -30,7 +30,7 @@ async def lock_pending(tx: Tx, check: Check, subject_id: UUID) -> list[Submissio
 
 
 async def list_awaited_evidence(tx: Tx, kind: str, subject_id: UUID) -> list[RequestedEvidence]:
-    """What applicants were asked for about the record of a check, and what has not come."""
+    """The requested evidence for the record of a check that has not arrived."""
     if kind not in REQUESTABLE:
         return []
     rows = [await store.find(tx, ALL_PARTNERS, one) for one in await store.list_by_checks(tx, kind, [subject_id])]

@@ -206,7 +206,7 @@ def submission_response(tx: Tx, submission: Submission) -> ValidationSubmissionR
 
 
 def without_personal_data(record: ValidationSubmissionResponse) -> ValidationSubmissionResponse:
-    """What a publishable key is answered: nothing personal, and nothing that may be (settled 2)."""
+    """The response for publishable keys, without personal data (settled 2)."""
     return msgspec.structs.replace(record, agent_verification=None, metadata=None, partner_fields=None)
 
 

@@ -28,7 +28,7 @@ def search_words_of(query: str | None) -> tuple[str, ...]:
 
 
 def parse_ids(ids: Ids, name: str, texts: Sequence[str], type_: str, wrong: list[str]) -> tuple[UUID, ...] | None:
-    """The ids of one member of a query, None where there is none; what is malformed is told in ``wrong``."""
+    """Parse the IDs in a query parameter; None if there are none. Problems go to ``wrong``."""
     found = [ids.parse(type_, text) for text in texts]
     if None in found:
         wrong.append(f"query.{name} must hold ids of type {type_}")

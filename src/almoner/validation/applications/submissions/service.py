@@ -335,7 +335,7 @@ async def _start_submission(
 
 
 async def get(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
-    """One submission with what its checks have come to. Raises NotFound."""
+    """Get a submission with the results of its checks. Raises NotFound."""
     if (row := await store.find(tx, scope, submission_id)) is None:
         raise NotFound
     return (await loader.load_submissions(tx, Partner(row["partner_id"]), [row]))[0]
@@ -402,7 +402,7 @@ async def evaluate_after_check_results(tx: Tx, check: Check, ids: list[UUID]) ->
 
 
 async def evaluate_after_request_decisions(tx: Tx, request_ids: list[UUID]) -> None:
-    """Requests were decided: those that had ended are found by its organisation from now on, the others evaluated."""
+    """Evaluate submissions after decisions on their requests; ended ones are indexed by organisation."""
     for submission_id in await store.lock_failed_by_requests(tx, request_ids):
         await submission_evaluation.set_organisation(
             tx, await submission_evaluation.get_for_update(tx, ALL_PARTNERS, submission_id)
@@ -411,12 +411,12 @@ async def evaluate_after_request_decisions(tx: Tx, request_ids: list[UUID]) -> N
 
 
 async def evaluate_after_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
-    """A configuration asks for something else: what it could not decide may be decided now."""
+    """Evaluate undecided submissions of a changed configuration."""
     await enqueue_evaluations(tx, await store.list_undecided(tx, partner, configuration_id))
 
 
 async def erase_personal_data(tx: Tx, limit: int = BATCH) -> int:
-    """Forget who applied, and what they answered the partner, in time after the end (V6); returns how many.
+    """Erase applicants and their answers after the retention period (V6); returns how many.
 
     Who was verified as an agent is kept, or forgotten, with that verification.
     """
@@ -429,7 +429,7 @@ async def erase_personal_data(tx: Tx, limit: int = BATCH) -> int:
 
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
-    """When the next of them is forgotten."""
+    """When the next submission's personal data are erased."""
     due = []
     for ended, after in domain.ERASE_AFTER.items():
         if (at := await store_erasure.first_erasure_due_at(tx, ended, tx.now - after)) is not None:

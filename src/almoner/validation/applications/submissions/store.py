@@ -43,7 +43,7 @@ _INDEXED: Final = 3
 
 
 def search_column_for(word: str) -> str:
-    """Where a word is looked for: in the index of words, if it is long enough for that."""
+    """The column to search for a word: the word index if the word is long enough."""
     return "search_name" if len(word) >= _INDEXED else UNINDEXED
 
 
@@ -114,7 +114,7 @@ async def get_for_update(tx: Tx, scope: Scope, submission_id: UUID) -> Record | 
 
 
 async def update_status(tx: Tx, moved: Submission, before: SubmissionStatus) -> bool:
-    """Store the new state of a locked one; False when it is not where its holder saw it."""
+    """Store a locked submission's new status; False if it is not in the expected state."""
     return bool(
         await tx.fetchval(
             """
@@ -160,7 +160,7 @@ async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, w
 
 @across_partners("followers")
 async def lock_failed_by_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[UUID]:
-    """Those that failed before these requests were accepted, locked until the transaction ends."""
+    """Submissions that failed before these requests were accepted, locked until the transaction ends."""
     rows = await tx.fetch(
         """
         select id from validation_submission
@@ -176,7 +176,7 @@ async def lock_failed_by_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[U
 async def list_organisations_by_submission(
     tx: Tx, submission_ids: Sequence[UUID]
 ) -> dict[UUID, SubmissionOrganisation]:
-    """By submission its organisation as it is shown now, where there is one, recorded or told by its request alone."""
+    """The organisation of each submission as it is shown now, from the submission or its request."""
     rows = await tx.fetch(
         """
         select s.id as submission_id, o.id, o.name, o.country_code, o.types
@@ -195,7 +195,7 @@ async def list_organisations_by_submission(
 
 @across_partners("operators")
 async def list_pending_reviews(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, PendingReview]:
-    """By pending validation request what its last evaluation came to, and since when a person is asked.
+    """The last evaluation of each pending validation request, and since when it is in review.
 
     Not what was seen before register or number were corrected.
     """
@@ -235,7 +235,7 @@ async def add_search_words(tx: Tx, submission_id: UUID, words: str) -> None:
 
 @across_partners("followers")
 async def list_with_unshared_request(tx: Tx, submission_ids: Sequence[UUID]) -> set[UUID]:
-    """Those whose validation request was made with them, and bears nothing but themselves and their own checks."""
+    """Submissions that created their validation request and share it with no other record."""
     rows = await tx.fetch(
         """
         with recursive own (id) as (
@@ -265,7 +265,7 @@ async def list_with_unshared_request(tx: Tx, submission_ids: Sequence[UUID]) -> 
 
 @across_partners("held")
 async def email_corrected_at(tx: Tx, submission_id: UUID) -> datetime | None:
-    """When its applicant's address was corrected last; None where it never was."""
+    """When the applicant's address was last corrected; None if never."""
     found: datetime | None = await tx.fetchval(
         """
         select a.created_at from validation_submission s join agent_verification a on a.id = s.agent_verification_id
@@ -311,7 +311,7 @@ async def list_requested_evidence_by_check(
 
 
 async def request_evidence(tx: Tx, partner: Partner, submission_id: UUID, check: str, evidence: str, by: str) -> None:
-    """Store what a reviewer asks the applicant for; what they were asked for before is replaced."""
+    """Store the evidence that a reviewer requests, in place of earlier requests."""
     await tx.execute(
         """
         insert into requested_evidence
@@ -366,7 +366,7 @@ async def list_by_checks(tx: Tx, check: str, ids: Sequence[UUID]) -> list[UUID]:
 
 
 async def list_undecided(tx: Tx, partner: Partner, configuration_id: UUID) -> list[UUID]:
-    """The processed submissions of a configuration: what it asks of them may have changed."""
+    """The undecided submissions of a configuration."""
     rows = await tx.fetch(
         """
         select id from validation_submission

@@ -28,7 +28,7 @@ async def list_previous_applications(
     words: Sequence[str],
     limit: int,
 ) -> list[Record]:
-    """Name, organisation, submission and request of what was applied for, newest first: all that is given must hold.
+    """Earlier applications with name, organisation, submission and request, newest first; filters combine.
 
     Each condition stands by itself, as its index wants it; a list of patterns would read every row.
     """

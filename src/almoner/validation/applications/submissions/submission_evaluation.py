@@ -25,14 +25,14 @@ _OUTCOME_EVENTS = {"succeeded": domain.SUCCEEDED, "failed": domain.FAILED}
 
 
 async def get_for_update(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
-    """Lock one until the transaction ends, with what its checks have come to. Raises NotFound."""
+    """Lock a submission until the transaction ends, with the results of its checks. Raises NotFound."""
     if (row := await store.get_for_update(tx, scope, submission_id)) is None:
         raise NotFound
     return (await loader.load_submissions(tx, Partner(row["partner_id"]), [row]))[0]
 
 
 async def evaluate_submission(tx: Tx, submission_id: UUID) -> Submission | None:
-    """Answer a submission if all its checks have ended; None if there is nothing to do."""
+    """Decide a submission if all its checks have ended; None if there is nothing to do."""
     try:
         held = await get_for_update(tx, ALL_PARTNERS, submission_id)
     except NotFound:
@@ -55,7 +55,7 @@ async def set_organisation(tx: Tx, submission: Submission) -> None:
 
 
 async def apply_transition(tx: Tx, submission: Submission, new: Submission) -> Submission:
-    """Store a state that was reached under the lock, and tell it: the change, and the answer once (spec 3.5)."""
+    """Store the new status of a locked submission and emit events (spec 3.5)."""
     if not await store.update_status(tx, new, submission.status):
         raise LookupError(f"submission {new.id} is not where its holder saw it")
     reported = await _emit_changed(tx, new)
@@ -65,7 +65,7 @@ async def apply_transition(tx: Tx, submission: Submission, new: Submission) -> S
 
 
 async def update_failure_reasons(tx: Tx, submission: Submission) -> Submission:
-    """A failed one, held, fails by what an appeal had taken up: why it does so now is told as a change."""
+    """Update the failure reasons of a locked failed submission after an appeal."""
     new = replace(submission, failure_reasons=failure_reasons_of(tx, submission))
     await store.set_failure_reasons(tx, new.id, new.failure_reasons or {})
     await _emit_changed(tx, new)

@@ -70,7 +70,7 @@ class Appeal:
 
     @property
     def awaits_outcome(self) -> bool:
-        """Whether it was reversed and its consequences are not complete yet."""
+        """Whether it is reversed and its consequences are not complete yet."""
         return self.status == "reversed" and self.completed_at is None
 
     def with_decision(self, status: AppealStatus, by: str, overruled: Sequence[Check], now: datetime) -> "Appeal":
@@ -123,6 +123,6 @@ def is_rejection_reversible(agent: AgentVerification | None) -> bool:
 
 
 def ensure_rejection_reversible(agent: AgentVerification | None) -> None:
-    """Raises ReviewRefused for what ``is_rejection_reversible`` denies."""
+    """Raises ReviewRefused unless ``is_rejection_reversible``."""
     if not is_rejection_reversible(agent):
         raise ReviewRefused(f"{APPLICANT_ERASED[0].upper()}{APPLICANT_ERASED[1:]}.")

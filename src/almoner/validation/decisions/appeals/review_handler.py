@@ -31,7 +31,7 @@ from almoner.validation.decisions.reviews.ports import ReviewHandler
 
 
 class AppealReviewHandler:
-    """A ``reviews.ports.ReviewHandler``. ``requests`` and ``agents``: the cases of what may have been refused."""
+    """The ``ReviewHandler`` of appeals. ``requests``, ``agents``: the handlers of the rejected records."""
 
     def __init__(self, requests: ReviewHandler, agents: ReviewHandler) -> None:
         self._requests = requests
@@ -72,7 +72,7 @@ class AppealReviewHandler:
         return ReviewEvidence(title, facts, steps, list(dict.fromkeys(documents)), compared, links)
 
     async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
-        """Load what was rejected, and related records. Raises NotFound."""
+        """Load the rejected record and related ones. Raises NotFound."""
         found = await service.get(tx, ALL_PARTNERS, subject_id)
         submission = await submissions.get(tx, ALL_PARTNERS, found.submission_id)
         related: list[RelatedSubject] = []

@@ -102,7 +102,7 @@ async def lock_with_submission(tx: Tx, scope: Scope, appeal_id: UUID) -> tuple[A
 
 
 async def uphold_original_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: ReviewDecision) -> Appeal:
-    """Decide an open appeal: the original decision stands. Raises NotFound, ReviewRefused."""
+    """Uphold the original decision in an open appeal. Raises NotFound, ReviewRefused."""
     held, _ = await lock_with_submission(tx, scope, appeal_id)
     decided = await _store_decision(tx, held, held.with_decision("upheld", decision.by, (), tx.now), decision)
     await _emit_submission_updated(tx, decided)
@@ -154,7 +154,7 @@ async def complete_reversal(tx: Tx, submission_id: UUID) -> Submission | None:
 
 
 async def complete_reversals_after_checks(tx: Tx, check: str, ids: list[UUID]) -> None:
-    """Something became of these subscriptions: settle the appeals that wait for them."""
+    """Complete the reversals that wait for these checks."""
     found = await store.list_reversals_awaiting_checks(tx, check, ids)
     await queue.enqueue_jobs(tx, [COMPLETE_REVERSAL.new_job(CompleteReversal(one), unique=str(one)) for one in found])
 
@@ -165,7 +165,7 @@ async def erase_texts(tx: Tx, limit: int = BATCH) -> int:
 
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
-    """When the next of them is forgotten."""
+    """When the next appeal's text is erased."""
     decided = await store.first_erasure_due_at(tx)
     return None if decided is None else decided + domain.ERASE_AFTER
 

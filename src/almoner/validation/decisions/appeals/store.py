@@ -77,7 +77,7 @@ async def find_latest(tx: Tx, scope: Scope, submission_id: UUID) -> Appeal | Non
 
 
 async def store_decision(tx: Tx, decided: Appeal) -> bool:
-    """Store the decision about a locked appeal; False when it is not open."""
+    """Store the decision on a locked appeal; False if it is not open."""
     return bool(
         await tx.fetchval(
             """
@@ -112,7 +112,7 @@ async def first_erasure_due_at(tx: Tx) -> datetime | None:
 
 @across_partners("sweep")
 async def erase_texts(tx: Tx, decided_before: datetime, limit: int) -> int:
-    """Forget what those say that were decided until then; how many."""
+    """Erase the texts of appeals decided by then; returns how many."""
     rows = await tx.fetch(
         """
         with old as (
@@ -128,7 +128,7 @@ async def erase_texts(tx: Tx, decided_before: datetime, limit: int) -> int:
 
 
 async def list_deciders(tx: Tx, partner: Partner, submission: Submission, records: Sequence[UUID]) -> tuple[str, ...]:
-    """The operators who decided what a submission failed by, and earlier appeals of it.
+    """The operators who decided the failed checks of a submission and its earlier appeals.
 
     The applicant is the same at an address that was corrected: what was decided of the verification before counts, too.
     ``records``: those of its organisation in whichever register: each is compared with watch lists by itself.
@@ -168,7 +168,7 @@ async def list_deciders(tx: Tx, partner: Partner, submission: Submission, record
 
 @across_partners("followers")
 async def list_reversals_awaiting_checks(tx: Tx, column: str, ids: Sequence[UUID]) -> list[UUID]:
-    """The submissions that wait for these checks to end since an appeal reversed what they had failed by."""
+    """Submissions with a reversed appeal that wait for these checks to end."""
     rows = await tx.fetch(
         f"""
         select s.id from validation_submission s

@@ -75,7 +75,7 @@ class UnknownReasonCode(ReviewRefused):
 
 @dataclass(frozen=True, slots=True)
 class ReviewSubject:
-    """The record that a review is about. ``country_code``, ``script``: by what the queue is filtered, where known."""
+    """The record under review. ``country_code``, ``script``: queue filters, where known."""
 
     kind: Kind
     id: UUID
@@ -105,7 +105,7 @@ class ReviewDecision:
 
     @property
     def public_note(self) -> str | None:
-        """The part of the note that may be shown outside."""
+        """The part of the note that may be shown to the applicant."""
         if self.by in ("rules", "sandbox"):
             return self.note
         return f"{named[0]}." if (named := _APPEAL.match(self.note)) else None
@@ -144,12 +144,12 @@ class Review:
     due_at: datetime
 
     def claimant_at(self, real_now: datetime) -> str | None:
-        """The operator who holds the claim at this real time."""
+        """The operator who has claimed it at this real time."""
         held = self.status == "open" and self.claimed_until is not None and real_now < self.claimed_until
         return self.claimed_by if held else None
 
     def is_claimed_by_other(self, by: str, real_now: datetime) -> bool:
-        """Whether somebody else than ``by`` holds it."""
+        """Whether an operator other than ``by`` has claimed it."""
         return self.claimant_at(real_now) not in (None, by)
 
 
@@ -275,7 +275,7 @@ MIN_LOOKS: Final = 20
 
 
 def agreement_interval(looks: int, agreed: int) -> tuple[float, float]:
-    """Within which the true share lies, 19 times of 20 (Wilson): ``looks`` is not 0."""
+    """The 95 % confidence interval of the agreement rate (Wilson); ``looks`` is not 0."""
     z = 1.96
     share, spread = agreed / looks, z * z / looks
     middle = (share + spread / 2) / (1 + spread)

@@ -40,7 +40,7 @@ class ReviewHandler(Protocol):
     async def reject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
-        """Reject the subject."""
+        """Reject the subject; returns the changed record."""
         ...
 
 

@@ -66,7 +66,7 @@ MAX_RELATED: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class ReviewView:
-    """What an operator is shown. ``claimed_by``: who holds the open review."""
+    """A case as an operator sees it. ``claimed_by``: who has claimed the open review."""
 
     subject: ReviewSubject
     shown: ReviewEvidence
@@ -81,7 +81,7 @@ class ReviewView:
 
 @dataclass(frozen=True, slots=True)
 class ReviewContext:
-    """What other reviewers know that may matter: their notes, and what was decided, or waits, about related records."""
+    """Context from other reviewers: their notes, and decisions on related records."""
 
     notes: Sequence[ReviewNote]
     decided: Sequence[RelatedDecision]
@@ -102,7 +102,7 @@ async def record_decision(tx: Tx, subject: ReviewSubject, decision: ReviewDecisi
 
 
 async def record_reopening(tx: Tx, subject: ReviewSubject, by: str, note: str) -> None:
-    """Store that a decision was reopened, by whom and why."""
+    """Record that a decision was reopened, by whom and why."""
     await store.insert_decision(tx, subject, RecordedDecision(ReviewDecision("reopened", None, by, note), tx.now, None))
 
 
@@ -155,7 +155,7 @@ async def load_context(tx: Tx, case: ReviewHandler, subject: ReviewSubject) -> R
 
 
 async def claim_next(tx: Tx, filters: ReviewFilters, by: str, cases: Mapping[Kind, ReviewHandler]) -> Review | None:
-    """Claim the oldest review that nobody holds and this person may decide.
+    """Claim the oldest unclaimed review that this operator may decide.
 
     None while there is none, or where somebody else was faster: then the caller tries again in another transaction.
     """
@@ -202,14 +202,14 @@ async def hand_over(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, to: 
 
 
 async def add_note(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, text: str) -> ReviewSubject:
-    """Tell other reviewers something about a case. Raises NotFound."""
+    """Add a note for other reviewers. Raises NotFound."""
     subject = await _lock_subject(tx, case, subject_id)
     await store.insert_note(tx, subject, ReviewNote(by, tx.now, text))
     return subject
 
 
 async def declare_conflict(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, reason: str) -> ReviewSubject:
-    """Say that one must not decide a case; for good. One's claim ends. Raises NotFound."""
+    """Declare a permanent conflict of interest, which ends the operator's claim. Raises NotFound."""
     subject = await _lock_subject(tx, case, subject_id)
     await store.insert_conflict(tx, subject, DeclaredConflict(by, tx.now, reason))
     review = await store.lock_open_review(tx, subject)

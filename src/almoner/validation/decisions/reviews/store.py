@@ -110,7 +110,7 @@ async def lock_open_review(tx: Tx, subject: ReviewSubject) -> Review | None:
 
 
 async def claim_review(tx: Tx, review: Review, by: str, until: datetime, shown: bytes) -> None:
-    """Give a locked review to somebody who was shown it."""
+    """Assign a locked review to an operator who has seen it."""
     await tx.execute(
         "update review set claimed_by = $2, claimed_until = $3, claimed_fingerprint = $4 where id = $1",
         review.id,
@@ -160,7 +160,7 @@ _FREE_FOR: Final = """
 async def list_open_reviews(
     tx: Tx, filters: ReviewFilters, limit: int, after: QueuePosition | None = None
 ) -> list[Review]:
-    """What waits for somebody, oldest first; ``after``: beyond the last one of the page before."""
+    """Open reviews, oldest first, after the last one of the previous page."""
     kind = "kind = $1" if filters.kind else "$1::text is null"
     partner = "partner_id = $2" if filters.partner_id else "$2::uuid is null"
     holder = "claimed_by = $3 and claimed_until > $4" if filters.holder else "$3::text is null and $4::timestamptz = $4"
@@ -242,7 +242,7 @@ async def list_waiting_times(tx: Tx, bounds: Sequence[Decimal]) -> list[tuple[Ki
 
 
 async def hand_over(tx: Tx, review: Review, to: str, until: datetime) -> None:
-    """Keep a locked review for somebody who has not been shown it."""
+    """Assign a locked review to an operator who has not seen it."""
     await tx.execute(
         "update review set claimed_by = $2, claimed_until = $3, claimed_fingerprint = $4 where id = $1",
         review.id,
@@ -253,7 +253,7 @@ async def hand_over(tx: Tx, review: Review, to: str, until: datetime) -> None:
 
 
 async def prolong_claim(tx: Tx, review: Review, until: datetime) -> None:
-    """Hold a locked review for longer; what its holder was shown stays what it was."""
+    """Prolong the claim of a locked review; the evidence shown stays the same."""
     await tx.execute("update review set claimed_until = $2 where id = $1", review.id, until)
 
 

@@ -77,7 +77,7 @@ async def get_for_update(tx: Tx, review_id: UUID) -> SecondLook | None:
 
 
 async def record(tx: Tx, second_look: SecondLook, decision: ReviewDecision) -> None:
-    """Store what the second person decided, once."""
+    """Store the second operator's decision, once."""
     await tx.execute(
         """
         update review_second_look set verdict = $2, reason_code = $3, note = $4, decided_by = $5, decided_at = $6

@@ -158,7 +158,7 @@ class EligibilityEvaluation:
     evaluated_at: datetime
 
     def is_based_on(self, known_activities: KnownActivities, allowed: AllowedActivities) -> bool:
-        """Whether it used just these inputs."""
+        """Whether it used exactly these inputs."""
         return (
             self.known.organisation_id == known_activities.organisation_id
             and dict(self.known.classification) == dict(known_activities.classification)
@@ -167,7 +167,7 @@ class EligibilityEvaluation:
         )
 
     def is_same_as(self, other: "EligibilityEvaluation") -> bool:
-        """Whether both rest on the same and say the same."""
+        """Whether both have the same inputs and results."""
         return (
             self.is_based_on(other.known, other.allowed)
             and self.results.is_same_as(other.results)

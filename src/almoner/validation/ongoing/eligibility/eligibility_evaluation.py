@@ -30,7 +30,7 @@ _FIRST: Final = frozenset({"pending", "pending_validation_request"})
 
 
 async def evaluate_subscription(tx: Tx, subscription_id: UUID, occasion: Occasion) -> EligibilitySubscription | None:
-    """Follow its validation request, then decide, and tell the partner where it sees something else.
+    """Apply its validation request's decision, then evaluate, and notify the partner of changes.
 
     None where there is nothing to decide: it waits, has ended, or (``occasion`` created) was decided already, so that a
     second run does nothing.

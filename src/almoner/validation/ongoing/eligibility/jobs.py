@@ -55,7 +55,7 @@ async def on_request_decided(tx: Tx, decided: Sequence[RequestDecided]) -> None:
 
 @tasks.reacts_to_events(organisations.UPDATED)
 async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
-    """Partners were told of changed organisations; who has a live subscription is always told (``followers``)."""
+    """Evaluate the subscriptions of changed organisations again."""
     changed: dict[UUID, list[UUID]] = {}
     for event in events:
         record: Any = event.event_data()
@@ -68,5 +68,5 @@ async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
 
 @tasks.reacts_to(RETAGGING_COMPLETED)
 async def on_rules_applied(tx: Tx, _completed: Sequence[RetaggingCompleted]) -> None:
-    """The rules of activities were applied to all bodies, of which followers are not told."""
+    """Evaluate all subscriptions again after the activity rules were applied."""
     await service.reevaluate_all(tx)

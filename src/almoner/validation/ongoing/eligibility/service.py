@@ -162,7 +162,7 @@ async def get(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscri
 
 
 async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> dict[UUID, EligibilitySubscription]:
-    """Those of these that there are, by id."""
+    """Those of these subscriptions that exist, by ID."""
     found = await store.find_many(tx, partner, subscription_ids) if subscription_ids else []
     return {subscription.id: subscription for subscription in found}
 
@@ -180,7 +180,7 @@ def cursor_position_of(subscription: EligibilitySubscription, sort: Sort) -> Pos
 async def list_history(
     tx: Tx, scope: Scope, subscription_id: UUID, page_: Page
 ) -> tuple[list[EligibilityEvaluation], int]:
-    """One page of the decisions with what each rested on, and the total. Raises NotFound."""
+    """One page of the evaluations with their evidence, and the total. Raises NotFound."""
     await get(tx, scope, subscription_id)
     return await store_evidence.list_page(tx, subscription_id, page_)
 
@@ -223,7 +223,7 @@ async def simulate_results(
     confirmed: Iterable[str],
     rejected: Iterable[str],
 ) -> EligibilitySubscription:
-    """What a partner of the sandbox wants to be decided, by codes; a later evaluation decides anew (settled 9).
+    """Set the results in the sandbox, by codes, until the next evaluation (settled 9).
 
     Raises NotFound, InvalidState.
     """
@@ -260,26 +260,26 @@ async def evaluate_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) 
 
 
 async def evaluate_after_organisation_changes(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> None:
-    """A partner was told of changed organisations: evaluate its subscriptions of them anew."""
+    """Evaluate a partner's subscriptions to changed organisations again."""
     await _enqueue_evaluations(
         tx, await store.list_by_organisations(tx, partner, organisation_ids), "organisation_changed"
     )
 
 
 async def evaluate_after_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
-    """A configuration may allow something else: evaluate its subscriptions anew."""
+    """Evaluate the subscriptions of a changed configuration again."""
     await REEVALUATE.enqueue(tx, Reevaluate(partner.id, configuration_id), unique=str(configuration_id))
 
 
 async def reevaluate_all(tx: Tx) -> None:
-    """The rules of activities have changed: evaluate every subscription anew."""
+    """Evaluate all subscriptions again after the activity rules changed."""
     await REEVALUATE.enqueue(tx, Reevaluate(), unique="all")
 
 
 async def reevaluate_batch(
     tx: Tx, partner: Partner | None, configuration_id: UUID | None, after: UUID | None
 ) -> UUID | None:
-    """Have the next ones after an id evaluated anew; the last of them, None after the last of all.
+    """Enqueue evaluations of the next subscriptions after an ID; returns the last one, None at the end.
 
     Those of a configuration, else all. Those without one of their own are judged by their partner's default.
     """

@@ -87,7 +87,7 @@ async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscr
 
 
 async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> list[EligibilitySubscription]:
-    """Those of these that there are."""
+    """Those of these subscriptions that exist."""
     rows = await tx.fetch(f"{_FROM} where s.partner_id = $1 and s.id = any($2::uuid[])", partner.id, subscription_ids)
     return [_subscription(row) for row in rows]
 
@@ -103,7 +103,7 @@ async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> Eligibi
 
 
 async def update_status(tx: Tx, moved: EligibilitySubscription, *, may_stay: bool = False) -> bool:
-    """Store the new state of a locked subscription; False when the lifecycle has no arrow to it from the stored one.
+    """Store a locked subscription's new state; False if the transition is not allowed.
 
     ``may_stay``: it may also be in that state already.
     """

@@ -9,5 +9,5 @@ TEST_VALUES: Final[Mapping[str, EligibilityStatus]] = {"test_pass": "pass", "tes
 
 
 def simulated_status_of(suggested: Sequence[str]) -> EligibilityStatus | None:
-    """What the suggested sub-tags ask for: one test value and nothing else; None when they are sub-tags."""
+    """The status requested by a single test value; None if these are sub-tags."""
     return TEST_VALUES.get(suggested[0]) if len(suggested) == 1 else None

@@ -55,7 +55,7 @@ async def rescreen_after_load(
     *,
     at_most: int = _MAX_SUBJECTS_PER_JOB,
 ) -> Result:
-    """Compare those again who match what a load ended, then those who would match what it brought.
+    """Screen subjects again whose matches a load ended, then those that match its new entries.
 
     However many are watched, a job looks at so many and leaves the others to the next: one that takes too long is
     ended, and would begin anew for ever.
@@ -75,7 +75,7 @@ async def rescreen_after_load(
 async def rescreen_outdated_subjects(
     screener: Screener, context: JobContext, after: UUID, *, at_most: int = _MAX_SUBJECTS_PER_JOB
 ) -> Result:
-    """Compare the next ones again whom an older version of the engine compared, and leave the others to a job more."""
+    """Screen the next subjects of an older engine version again, and enqueue the rest."""
     limit = max(1, at_most // 10)
     async with context.db.read() as tx:
         found = await screenings.list_outdated_subjects(tx, after, limit)

@@ -89,12 +89,12 @@ class MatchReviewHandler:
         return await service.decide_match(tx, scope, subject_id, decision)
 
     async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
-        """Somebody decided wrongly, or about another one. Raises NotFound, ReviewNotOpen."""
+        """Reopen a match that was decided wrongly. Raises NotFound, ReviewNotOpen."""
         return await service.reopen_match(tx, subject_id, by, note)
 
 
 class ScreeningReviewHandler:
-    """A ``reviews.ports.ReviewHandler`` for records whose names cannot all be compared."""
+    """The ``ReviewHandler`` of records with names that cannot be compared."""
 
     @property
     def reason_codes(self) -> Sequence[str]:
@@ -124,7 +124,7 @@ class ScreeningReviewHandler:
         )
 
     async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
-        """Matches of the record by those of its names that can be compared. Raises NotFound."""
+        """The record's matches by its other names. Raises NotFound."""
         stored = await screenings.lock_subject_by_id(tx, subject_id)
         if stored is None:
             raise NotFound
@@ -144,7 +144,7 @@ class ScreeningReviewHandler:
         return await service.record_manual_result(tx, scope, subject_id, decision)
 
     async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
-        """Somebody decided wrongly, or a list names others since. Raises NotFound, ReviewNotOpen."""
+        """Reopen a manual screening result. Raises NotFound, ReviewNotOpen."""
         return await service.reopen_manual_result(tx, subject_id, by, note)
 
 

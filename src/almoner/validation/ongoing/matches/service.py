@@ -37,7 +37,7 @@ from almoner.validation.decisions.reviews.domain import (
 
 
 class RescreeningProgress(msgspec.Struct, frozen=True):
-    """How far comparing again for a load is: what it ended comes first, then what it brought. ``after``: a subject."""
+    """The progress of rescreening after a load: ended entries first, then new ones. ``after``: a subject."""
 
     load: UUID
     stage: Literal["ended", "brought"] = "ended"
@@ -48,7 +48,7 @@ RESCREEN: Final = JobKind("matches.rescreen", RescreeningProgress)
 
 
 class RescreenOutdated(msgspec.Struct, frozen=True):
-    """Those after a subject."""
+    """The details of the job that rescreens outdated subjects after the given one."""
 
     after: UUID
 
@@ -72,7 +72,7 @@ _DECISIONS: Final[dict[str, Literal["confirmed", "cleared"]]] = {"accepted": "co
 
 
 def subject_details_of(organisation: Organisation) -> SubjectDetails:
-    """An organisation as it is compared: under all its names, with its number and where it is."""
+    """An organisation's details for screening: its names, number and address."""
     names = (organisation.name, organisation.full_name, organisation.display_name, *organisation.listed_names)
     street = " ".join(line for line in (organisation.address_line_1, organisation.address_line_2) if line)
     located = street or organisation.city or organisation.postcode
@@ -150,7 +150,7 @@ async def record_manual_result(
 
 
 async def reopen_manual_result(tx: Tx, subject_id: UUID, by: str, note: str) -> StoredSubject:
-    """Take back what somebody found; a person is asked again. Raises NotFound, ReviewNotOpen."""
+    """Remove a manual result and request a new review. Raises NotFound, ReviewNotOpen."""
     stored = await screenings.lock_subject_by_id(tx, subject_id)
     if stored is None:
         raise NotFound
@@ -163,7 +163,7 @@ async def reopen_manual_result(tx: Tx, subject_id: UUID, by: str, note: str) -> 
 
 
 def screening_review_subject_of(stored_subject: StoredSubject) -> ReviewSubject:
-    """A record that cannot be compared, in the queue of what people decide."""
+    """The review subject of a record that cannot be compared."""
     country = stored_subject.asked.countries[0] if stored_subject.asked.countries else None
     script = queue_script(" ".join(stored_subject.asked.names))
     return ReviewSubject(_SCREENING, stored_subject.id, stored_subject.who.partner_id, country, script)
@@ -208,7 +208,7 @@ async def decide_match(
 
 
 async def reopen_match(tx: Tx, match_id: UUID, by: str, note: str) -> ScreeningMatch:
-    """Take back what was decided, by whom and why; a person is asked again. Raises NotFound, ReviewNotOpen."""
+    """Remove the decision on a match and request a new review. Raises NotFound, ReviewNotOpen."""
     match = await screenings.lock_match(tx, match_id)
     if match is None:
         raise NotFound
@@ -222,7 +222,7 @@ async def reopen_match(tx: Tx, match_id: UUID, by: str, note: str) -> ScreeningM
 
 
 def review_subject_for(match: ScreeningMatch) -> ReviewSubject:
-    """A match, in the queue of what people decide."""
+    """The review subject of a match."""
     name = match.subject_side.get("name")
     script = queue_script(name) if isinstance(name, str) else None
     return ReviewSubject("match", match.id, match.who.partner_id, script=script)

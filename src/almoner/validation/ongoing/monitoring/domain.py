@@ -243,7 +243,7 @@ class MonitoringSubscription:
     def with_evidence(
         self, evidence: MonitoringEvidence, search_name: str, now: datetime, flags: Collection[Category] = DEFAULT_FLAGS
     ) -> "MonitoringSubscription":
-        """As it is after a look at its organisation: live. ``flags`` count for compliance. Raises InvalidState."""
+        """The subscription with new evidence: live. ``flags``: for compliance. Raises InvalidState."""
         if self.status != "live":
             self.ensure_transition_allowed("live")
         return replace(
@@ -260,7 +260,7 @@ class MonitoringSubscription:
     def with_simulated_results(
         self, chosen: MonitoringResults, evidence: MonitoringEvidence, flags: Collection[Category] = DEFAULT_FLAGS
     ) -> "MonitoringSubscription":
-        """With what the sandbox is told to say from now on, beside what it was told before and what was seen."""
+        """The subscription with simulated results of the sandbox in addition to earlier ones."""
         before = self.simulated_results or MonitoringResults()
         reported = MonitoringResults(
             chosen.compliance, {**before.categories, **chosen.categories}, chosen.active or before.active
@@ -268,7 +268,7 @@ class MonitoringSubscription:
         return replace(self, simulated_results=reported, results=results_from_evidence(evidence, reported, flags))
 
     def with_cancellation(self, now: datetime) -> "MonitoringSubscription":
-        """Cancelled, with what was known. Raises AlreadyCancelled."""
+        """The subscription, cancelled, with its last results. Raises AlreadyCancelled."""
         self.ensure_transition_allowed("cancelled")
         return replace(self, status="cancelled", cancelled_at=now, due_at=None)
 

@@ -24,7 +24,7 @@ screening_tasks: Final = TasksWith[Screener]()
 
 @screening_tasks.job(service.EVALUATE)
 async def evaluate(screener: Screener, context: JobContext, job: JobOf[service.Evaluate]) -> Result:
-    """Look at one subscription. A second run finds nothing changed."""
+    """Evaluate one subscription; repeating it changes nothing."""
 
     async def check_due(tx: Tx) -> None:
         await monitoring_evaluation.evaluate_subscription(tx, screener, job.details.subscription, job.details.occasion)
@@ -35,7 +35,7 @@ async def evaluate(screener: Screener, context: JobContext, job: JobOf[service.E
 
 @tasks.job(service.REEVALUATE)
 async def reevaluate(context: JobContext, job: JobOf[service.Reevaluate]) -> Result:
-    """Have the next subscriptions of a configuration judged anew, and after them the others by a job of their own."""
+    """Evaluate the next subscriptions of a configuration again, and enqueue the rest."""
     wanted = job.details
     async with context.db.write() as tx:
         after = await service.reevaluate_batch(tx, Partner(wanted.partner), wanted.configuration, wanted.after)
@@ -59,7 +59,7 @@ async def on_request_decided(tx: Tx, decided: Sequence[RequestDecided]) -> None:
 
 @tasks.reacts_to_events(UPDATED)
 async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
-    """Registers told something else of organisations that somebody follows."""
+    """Evaluate the subscriptions of changed organisations again."""
     reported = [tx.ids.parse("organisation", read_record(event, _OrganisationId).id) for event in events]
     await service.evaluate_after_organisation_changes(
         tx, list(dict.fromkeys(one for one in reported if one)), "register_changed"
@@ -68,7 +68,7 @@ async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
 
 @tasks.reacts_to(CHANGED)
 async def on_screening_changed(tx: Tx, changed: Sequence[ScreeningChanged]) -> None:
-    """Matches with watch lists came, went, or were decided."""
+    """Evaluate subscriptions again whose watch list matches have changed."""
     organisations = dict.fromkeys(one.id for one in changed if one.type == "organisation")
     await service.evaluate_after_organisation_changes(tx, list(organisations), "screening_changed")
 

@@ -13,7 +13,7 @@ from almoner.validation.requests import service as validation_requests
 
 
 async def evaluate_subscription(tx: Tx, screener: Screener, subscription_id: UUID, occasion: Occasion) -> None:
-    """Look at one and go on from there. A second run finds nothing changed."""
+    """Evaluate one subscription and store the result; repeating it changes nothing."""
     held = await store.get_for_update(tx, ALL_PARTNERS, subscription_id)
     if held is None or held.status in ("cancelled", "validation_request_failed"):
         return

@@ -46,7 +46,7 @@ def _screened_subject(record: Organisation, subscription: MonitoringSubscription
 async def collect_evidence(
     tx: Tx, screener: Screener, organisation: Organisation, subscription: MonitoringSubscription
 ) -> MonitoringEvidence:
-    """What registers and lists say now; the lists are asked again whenever they change."""
+    """Collect current evidence from registers and watch lists; the lists are watched for changes."""
     if _is_fully_simulated(subscription.simulated_results):
         return MonitoringEvidence(active="yes" if organisation.active else "no")
     records = await _records(tx, organisation)
@@ -62,7 +62,7 @@ async def collect_evidence(
 async def current_evidence(
     tx: Tx, organisation: Organisation, subscription: MonitoringSubscription
 ) -> MonitoringEvidence:
-    """What is known by the last look at the lists, decisions since then, and what registers say now."""
+    """The evidence of the last screening, later decisions, and the registers' current data."""
     if _is_fully_simulated(subscription.simulated_results):
         return MonitoringEvidence(active="yes" if organisation.active else "no")
     results = [
@@ -110,7 +110,7 @@ async def request_manual_screening(
 
 
 def registration_active_of(organisation: Organisation) -> RegistrationActive | None:
-    """What its register says; None for a body that no list which is loaded here has."""
+    """Whether the organisation's register lists it as active; None if no loaded register has it."""
     if not organisation.active:
         return "no"
     return "yes" if any(source.code is not None for source in organisation.sources) else None

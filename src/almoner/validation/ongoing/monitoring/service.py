@@ -81,7 +81,7 @@ async def create(
     validation_request_id: str | None,
     configuration_id: UUID | None = None,
 ) -> MonitoringSubscription:
-    """A new subscription to one of the two, as text ids; it is looked at right after the commit.
+    """Create a subscription to an organisation or request, by text ID; it is evaluated after the commit.
 
     ``configuration_id``: by which one it is judged, None for the partner's default as that is at each moment.
     Raises EntityNotFound, OrganisationNotActive.
@@ -117,7 +117,7 @@ def _split_test_suffix(tx: Tx, text: str | None) -> tuple[str | None, Monitoring
 
 
 def strip_test_value(tx: Tx, text: str) -> str:
-    """The id of an organisation or a validation request without the test value that may follow it in the sandbox."""
+    """The ID of an organisation or validation request without a sandbox test value."""
     return _split_test_suffix(tx, text)[0] or ""
 
 
@@ -157,7 +157,7 @@ async def get(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscrip
 
 
 async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> dict[UUID, MonitoringSubscription]:
-    """Those of these that there are, by id."""
+    """Those of these subscriptions that exist, by ID."""
     found = await store.find_many(tx, partner, subscription_ids) if subscription_ids else []
     return {subscription.id: subscription for subscription in await _with_newer_list_versions(tx, found)}
 
@@ -189,14 +189,14 @@ def serialise_for_api(tx: Tx, subscription: MonitoringSubscription) -> Monitorin
 
 
 async def list_history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page) -> tuple[list[ResultsChange], int]:
-    """One page of the changes of results with what each rests on, and the total. Raises NotFound."""
+    """One page of the result changes with their evidence, and the total. Raises NotFound."""
     if await store.find(tx, scope, subscription_id) is None:
         raise NotFound
     return await store_evidence.list_page(tx, subscription_id, page_)
 
 
 async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> MonitoringSubscription:
-    """Cancel; what was known stays. Raises NotFound, AlreadyCancelled."""
+    """Cancel a subscription and keep its results. Raises NotFound, AlreadyCancelled."""
     held = await get_for_update(tx, partner, subscription_id)
     cancelled = (await _with_newer_list_versions(tx, [held]))[0].with_cancellation(tx.now)
     await store_transition(tx, held, cancelled)
@@ -230,7 +230,7 @@ async def _unwatch(tx: Tx, subscription: MonitoringSubscription, organisation_id
 async def simulate_results(
     tx: Tx, scope: Scope, subscription_id: UUID, chosen: MonitoringResults
 ) -> MonitoringSubscription:
-    """Have a subscription say these results from now on, as the sandbox may. Raises NotFound, InvalidState."""
+    """Set simulated results in the sandbox. Raises NotFound, InvalidState."""
     held = await get_for_update(tx, scope, subscription_id)
     if not held.is_watched or held.organisation_id is None:
         raise InvalidState(f"the monitoring subscription is {held.status}: it has no results")
@@ -257,12 +257,12 @@ async def enqueue_evaluations(tx: Tx, subscription_ids: Sequence[UUID], occasion
 
 
 async def evaluate_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
-    """Validation requests were decided: look at what waits for them."""
+    """Evaluate the subscriptions that wait for these validation requests."""
     await enqueue_evaluations(tx, await store.list_waiting_for_requests(tx, request_ids), "request_decided")
 
 
 async def evaluate_after_organisation_changes(tx: Tx, organisation_ids: Sequence[UUID], occasion: Occasion) -> None:
-    """Something else is known of organisations: look at the subscriptions to them.
+    """Evaluate the subscriptions to changed organisations.
 
     Until that is done their records name no newer version of a list: they were not compared with it.
     """
@@ -272,14 +272,14 @@ async def evaluate_after_organisation_changes(tx: Tx, organisation_ids: Sequence
 
 
 async def evaluate_after_configuration_change(tx: Tx, partner: Partner, configuration_id: UUID) -> None:
-    """A configuration may judge otherwise: have its subscriptions looked at, a batch after the other."""
+    """Evaluate the subscriptions of a changed configuration, in batches."""
     await REEVALUATE.enqueue(tx, Reevaluate(partner.id, configuration_id, None), unique=str(configuration_id))
 
 
 async def reevaluate_batch(
     tx: Tx, partner: Partner, configuration_id: UUID, after: UUID | None, at_once: int = _BATCH_SIZE
 ) -> UUID | None:
-    """Have the next ones after an id judged anew; the last of them, None after the last of all.
+    """Enqueue evaluations of the next subscriptions after an ID; returns the last one, None at the end.
 
     Those without a configuration of their own are judged by the default one.
     """
@@ -304,7 +304,7 @@ async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> Monitor
 
 
 async def store_transition(tx: Tx, subscription: MonitoringSubscription, new: MonitoringSubscription) -> None:
-    """Store what became of one that is held."""
+    """Store the new state of a locked subscription."""
     if not await store.update(tx, new, subscription.status):
         raise LookupError(f"monitoring subscription {new.id} is not where its holder saw it")
     if new.status != subscription.status:
@@ -320,7 +320,7 @@ async def store_and_emit_transition(
     seen: Sequence[MonitoringMatch],
     flags: Collection[Category],
 ) -> MonitoringSubscription:
-    """Store what became of one that is held; where its results changed, keep why, and tell the partner."""
+    """Store the new state of a locked subscription; if its results changed, record why and emit an event."""
     await store_transition(tx, subscription, new)
     if new.results != subscription.results:
         await store_evidence.insert_results_change(tx, new, occasion, seen, flags)

@@ -118,7 +118,7 @@ async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscri
 
 
 async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> list[MonitoringSubscription]:
-    """Those of these that there are."""
+    """Those of these subscriptions that exist."""
     rows = await tx.fetch(f"{_FROM} where s.partner_id = $1 and s.id = any($2::uuid[])", partner.id, subscription_ids)
     return [_subscription(row, row["name"]) for row in rows]
 
@@ -134,7 +134,7 @@ async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> Monitor
 
 
 async def update(tx: Tx, new: MonitoringSubscription, monitoring_status: MonitoringStatus) -> bool:
-    """Store what a locked subscription became; False when the lifecycle has no arrow to it from the stored state."""
+    """Store a locked subscription's new state; False if the transition is not allowed."""
     return bool(
         await tx.fetchval(
             """

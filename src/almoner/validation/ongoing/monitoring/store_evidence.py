@@ -41,7 +41,7 @@ async def insert_results_change(
     matches: Sequence[MonitoringMatch],
     flags: Collection[Category],
 ) -> None:
-    """Store what the results are now, why, and what they rest on."""
+    """Store changed results with their cause and evidence."""
     await tx.execute(
         """
         insert into monitoring_change (id, subscription_id, occasion, results, sources, matches, changed_at, flags)
