@@ -123,7 +123,7 @@ async def test_a_line_of_an_unknown_dispute_has_the_provider_asked(disputed: Dis
     await disputed.lines(("dispute", -40.0, 0.0))
     async with disputed.giving.service.db.read() as tx:
         jobs = await tx.fetchval(
-            "select count(*) from job where kind = 'disputes.look' and payload->>'payment' = $1", disputed.payment
+            "select count(*) from job where kind = 'disputes.refresh' and payload->>'payment' = $1", disputed.payment
         )
     assert jobs == 1
 

@@ -156,9 +156,11 @@ async def test_a_failure_that_is_told_before_its_answer_was_recorded_is_looked_a
     stripe.account.fail_refund(made.id)
     assert set(await giving.deliver()) == {204}
     async with service.db.read() as tx:
-        payload = await tx.fetchval("select payload from job where kind = 'refunds.look' and unique_key = $1", made.id)
+        payload = await tx.fetchval(
+            "select payload from job where kind = 'refunds.refresh' and unique_key = $1", made.id
+        )
     assert payload is not None
-    job = refunds.REFRESH.decode(Job(0, "refunds.look", payload, 1, 0, service.clock.now(), None))
+    job = refunds.REFRESH.decode(Job(0, "refunds.refresh", payload, 1, 0, service.clock.now(), None))
     assert isinstance(await refresh_refund(stripe.provider, JobContext(service.db), job), JobRetry)
     async with service.db.write() as tx:
         await refunds.record_sent(tx, refund.id, made.id)  # its answer said that it is pending

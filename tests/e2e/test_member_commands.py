@@ -60,7 +60,7 @@ async def test_an_administrator_adds_the_first_owner_who_is_mailed_and_whose_lin
         opened, invited = await links.get_open_link(tx, link.partition("token=")[2], "invitation")
         # The command lives in real time, and the service of the tests in its own: the mail waits for its moment.
         waiting = await tx.fetchval(
-            "select count(*) from job where kind = 'letters.send' and payload ->> 'link' = $1", str(opened.id)
+            "select count(*) from job where kind = 'security_emails.send' and payload ->> 'link' = $1", str(opened.id)
         )
     assert (invited.id, (opened.expires_at - opened.created_at).days) == (person.id, 7)
     assert waiting == 1
@@ -186,7 +186,8 @@ async def test_who_lost_the_second_factor_signs_in_without_it_once_and_is_told(
         assert (left.has_second_factor, left.recovery_codes) == (False, 0)
         assert await sign_ins.find_by_secret(tx, person.realm, entered.secret) is None
         kinds = await tx.fetch(
-            "select payload ->> 'kind' as kind from job where kind = 'letters.send' and payload ->> 'person' = $1",
+            "select payload ->> 'kind' as kind from job "
+            "where kind = 'security_emails.send' and payload ->> 'person' = $1",
             str(person.id),
         )
     assert {"second_factor_reset", "invitation"} <= {row["kind"] for row in kinds}

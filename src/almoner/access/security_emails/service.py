@@ -39,7 +39,7 @@ class SendSecurityEmail(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str | None = None
 
 
-SEND_JOB: Final = JobKind("letters.send", SendSecurityEmail)
+SEND_JOB: Final = JobKind("security_emails.send", SendSecurityEmail)
 
 
 def account_path(ids: Ids, realm: Realm) -> str:

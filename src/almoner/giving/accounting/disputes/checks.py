@@ -105,7 +105,7 @@ checks: Final = (
     ConsistencyCheck(
         "disputes.are_looked_at",
         "The status of every open dispute is fetched from the payment provider every day",
-        "Check that a worker is running, and look for dead disputes.look jobs. A dead job means that the provider "
+        "Check that a worker is running, and look for dead disputes.refresh jobs. A dead job means that the provider "
         "cannot be reached",
         """
         select id from dispute

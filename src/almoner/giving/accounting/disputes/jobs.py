@@ -40,7 +40,7 @@ class JobDependencies:
 
 
 tasks: Final = Tasks()
-tasks.periodic("disputes.look_again", service.next_refresh_at, service.enqueue_due_refreshes)
+tasks.periodic("disputes.refresh_open", service.next_refresh_at, service.enqueue_due_refreshes)
 recovery_tasks: Final = TasksWith[DisbursementRules]()
 provider_tasks: Final = TasksWith[JobDependencies]()
 

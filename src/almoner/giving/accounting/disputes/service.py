@@ -44,7 +44,7 @@ class RefreshDisputes(msgspec.Struct, frozen=True):
     payment: str
 
 
-REFRESH: Final = JobKind("disputes.look", RefreshDisputes)
+REFRESH: Final = JobKind("disputes.refresh", RefreshDisputes)
 BATCH: Final = 100
 _log: Final = get_logger("almoner.giving")
 

@@ -66,7 +66,7 @@ class RefreshRefund(msgspec.Struct, frozen=True):
     refund: str
 
 
-REFRESH: Final = JobKind("refunds.look", RefreshRefund)
+REFRESH: Final = JobKind("refunds.refresh", RefreshRefund)
 UNIQUE_PROVIDER_REFUND: Final = "refund_once"
 """The constraint that one provider refund belongs to only one of our refunds."""
 _log: Final = get_logger("almoner.giving")

@@ -19,7 +19,7 @@ _SOON: Final = MailRetryPolicy(timedelta(seconds=20), timedelta(seconds=20), Non
 """The donor waits, and the code lives ten minutes."""
 
 tasks: Final = Tasks()
-tasks.periodic("brakes.forget", service.next_due_at, service.delete_expired_records)
+tasks.periodic("card_testing.delete_old", service.next_due_at, service.delete_expired_records)
 
 
 async def compose_code(tx: Tx, _mails: MailRenderer, job: JobOf[SendCode]) -> Email | None:

@@ -37,7 +37,7 @@ class SendCode(msgspec.Struct, frozen=True):
     code: UUID
 
 
-SEND_CODE: Final = JobKind("brakes.send_code", SendCode)
+SEND_CODE: Final = JobKind("card_testing.send_code", SendCode)
 BATCH: Final = 1000
 _CONTEXT: Final = "gift-code"
 _log: Final = get_logger("almoner.giving")

@@ -53,7 +53,7 @@ class RescreenOutdated(msgspec.Struct, frozen=True):
     after: UUID
 
 
-RESCREEN_OUTDATED: Final = JobKind("matches.renew", RescreenOutdated)
+RESCREEN_OUTDATED: Final = JobKind("matches.rescreen_outdated", RescreenOutdated)
 
 
 class RescreenSubject(msgspec.Struct, frozen=True):
