@@ -130,7 +130,7 @@ class WatchlistScreening:
         self._screener = screener
 
     async def run_with_screening(self, db: Database, use: Callable[[Tx], Awaitable[Compared]]) -> Compared:
-        """In a writing transaction in which the lists can be had."""
+        """Run a function in a write transaction in which watch lists can be used."""
         return await self._screener.run_with_watchlists(db, use)
 
     async def screen(self, tx: Tx, records: Sequence[Organisation], partner_id: UUID) -> Sequence[ScreeningResult]:

@@ -74,7 +74,7 @@ from almoner.validation.applications.form.status_pages import StatusPages
 
 @dataclass(frozen=True, slots=True)
 class PageParts:
-    """What pages are made with."""
+    """The parts of the deployment that pages need."""
 
     settings: Settings
     db: Database

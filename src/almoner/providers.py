@@ -102,7 +102,7 @@ def provider_webhook_routes(
 
 
 def build_payment_simulator(settings: Settings, db: Database) -> PaymentSimulator:
-    """Where simulated donors pay."""
+    """Build the simulator of payments for the sandbox."""
     return TestPaymentSimulator(db) if settings.uses_test_provider else DisabledPaymentSimulator()
 
 

@@ -96,7 +96,7 @@ def get_watchlist_source(named: str) -> WatchlistSource:
 
 
 def get_register_source(named: str) -> RegisterSource:
-    """The format of that name, or the one that a mapping file (``.toml``) makes. Raises ImportRefused."""
+    """The register source of that name, or of a mapping file (``.toml``). Raises ImportRefused."""
     if named in REGISTER_SOURCES:
         return REGISTER_SOURCES[named]
     if named.endswith(".toml"):

@@ -109,7 +109,7 @@ def format_iso_date(year: str, month: int, day: str) -> str | None:
 
 
 class ListFormat(NamedTuple):
-    """How the lines of one list look. ``fits`` takes the fields of a line."""
+    """The line format of one IRS list. ``fits``: whether a line's fields have this format."""
 
     source: str
     title: str

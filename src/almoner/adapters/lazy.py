@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 
 
 def make_on_first_use(make: Callable[[], _T], ready: object = None) -> _T:
-    """What ``make`` returns, made when a method is first asked for that ``ready`` has not."""
+    """An object that ``make`` creates when a method is first called that ``ready`` lacks."""
     return cast("_T", _MadeOnFirstUse(make, ready))
 
 
@@ -54,7 +54,7 @@ def build_stripe_provider(
 
 
 def build_storage(url: str | None, folder: Path, endpoint: str | None = None) -> Storage:
-    """The storage that a setting names. Raises ValueError at once for the address of an object store that is none."""
+    """The storage that a setting names. Raises ValueError for an invalid object store URL."""
 
     def make() -> Storage:
         from almoner.adapters.storage_objects import open_storage  # on first use: 4 MB

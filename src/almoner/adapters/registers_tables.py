@@ -114,7 +114,7 @@ class DelimitedTable:
             raise ImportRefused(f"{file.name} has no header: it is empty, or not text")
 
     def get_column_indexes(self, *names: str | Sequence[str]) -> list[int]:
-        """Where these columns are; several names are spellings of one column. Raises ImportRefused for missing ones."""
+        """The positions of columns with these (alternative) names. Raises ImportRefused if one is missing."""
         folded = [name.casefold() for name in self.header]
         found: list[int] = []
         missing: list[str] = []
@@ -138,7 +138,7 @@ class DelimitedTable:
         self._key_at = at, key
 
     def find_column_index(self, *spellings: str) -> int | None:
-        """Where a column is that not every file has."""
+        """The position of an optional column; None if it is missing."""
         folded = [name.casefold() for name in self.header]
         return next((folded.index(each.casefold()) for each in spellings if each.casefold() in folded), None)
 

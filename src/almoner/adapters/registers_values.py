@@ -214,7 +214,7 @@ class ValueReader:
 
 
 def redact_value(text: str) -> str:
-    """What may be shown of a value that could not be read: nothing that may be a person or a contact."""
+    """An unreadable value without anything that may be a person or a contact."""
     if is_placeholder(text):
         return text
     if _DAY_LIKE.fullmatch(text) or (

@@ -62,7 +62,7 @@ class ObjectStorage:
                 await run_in_detached_thread(lambda: _flush_to_disk(file))
 
     async def get(self, key: str) -> AsyncIterator[bytes]:
-        """Its bytes, piece by piece."""
+        """The bytes of a blob, in chunks."""
         async with self._call(key):
             found = await obstore.get_async(self._store, _path(key))
         async for piece in self._each(found.stream(min_chunk_size=_PIECE), key):

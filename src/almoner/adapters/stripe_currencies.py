@@ -71,7 +71,7 @@ class UnsupportedAmount(ValueError):
 
 
 def to_stripe_amount(money: Money) -> int:
-    """The amount as Stripe takes it. Raises UnsupportedAmount."""
+    """The amount in Stripe's units. Raises UnsupportedAmount."""
     if money.currency not in UNIT_FACTORS:
         raise UnsupportedAmount(f"Stripe does not take every amount of {money.currency}")
     return money.minor * UNIT_FACTORS[money.currency]

@@ -55,7 +55,7 @@ class _OfacFileSet:
 
 @dataclass(frozen=True, slots=True)
 class OfacReader:
-    """One of the lists. ``least``: as many entries are in every whole one."""
+    """Reads one of OFAC's lists. ``least``: the minimum number of entries of a complete list."""
 
     code: str
     title: str

@@ -30,7 +30,7 @@ COUNTERS: Final[dict[str, Counter]] = {LOADS: registers.count_undecided, REGISTE
 
 
 def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
-    """What waits of registers."""
+    """The start page's section about registers."""
 
     async def waiting(tx: Tx, _visitor: Visitor) -> list[DeskLine]:
         return [

@@ -52,7 +52,7 @@ class DeskPages:
         return [self._context.route(OPERATORS_DESK, self.show, *OPERATOR_ROLES, methods=["GET"])]
 
     async def show(self, visitor: Visitor) -> Response:
-        """All sections that the visitor has access to."""
+        """Show the start page with all sections that the visitor has access to."""
         shown = []
         async with self._context.db.read() as tx:
             for section in self._sections:

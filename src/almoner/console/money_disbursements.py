@@ -391,7 +391,7 @@ class DisbursementPages:
         return FileContent(f"{name}.pdf", "application/pdf", document)
 
     async def run(self, visitor: Visitor) -> Response:
-        """Send disbursements.
+        """Preview a run of disbursements, then start it.
 
         First lists disbursements that must wait, with the reasons; afterwards, those that were sent.
         """

@@ -57,7 +57,7 @@ class MoneyInboxPages:
         return [self._context.route(_PATH, self.show, *FINANCE, methods=["GET"])]
 
     async def show(self, visitor: Visitor) -> Response:
-        """Everything that waits."""
+        """Show all work that waits for finance."""
         async with self._context.db.read() as tx:
             looks = await list_second_looks(tx, self._context.operator_id(visitor))
             lines = await list_waiting(tx)

@@ -79,7 +79,7 @@ def routes(context: ConsoleContext) -> list[Route]:
 
 
 def desk_sections(context: ConsoleContext) -> Sequence[DeskSection]:
-    """What waits for finance."""
+    """The start page's section for finance."""
 
     async def waiting(tx: Tx, visitor: Visitor) -> list[DeskLine]:
         looks = [one for one in await list_second_looks(tx, context.operator_id(visitor)) if not one.mine]

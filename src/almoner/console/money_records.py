@@ -85,7 +85,7 @@ class Officer:
 
     @property
     def person(self) -> Person:
-        """Who it is."""
+        """The operator as a person."""
         return self.visitor.person
 
     async def record_audit_entry(
@@ -160,7 +160,7 @@ class RecordKind(Generic[R]):
             raise NotFound from None
 
     def address(self, tx: Tx, record: R) -> str:
-        """Its page, below ``/operator``."""
+        """The path of a record's page, below ``/operator``."""
         return f"{self.path}/{tx.ids.text(self.id_type, self.record_id(record))}"
 
     def offered(self, tx: Tx, record: R) -> list[tuple[str, str, str]]:

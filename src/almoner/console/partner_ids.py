@@ -46,7 +46,7 @@ async def owners_in_words(tx: Tx, account: PartnerAccount) -> str:
 
 
 async def names_of_partners(tx: Tx, partner_ids: Collection[UUID]) -> dict[UUID, str]:
-    """What partners are called."""
+    """The names of partners, by ID."""
     return {one: (await partners.get(tx, Partner(one))).name for one in set(partner_ids)}
 
 

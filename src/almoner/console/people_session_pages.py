@@ -26,7 +26,7 @@ _ID: Final = "signin"
 
 
 def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
-    """Nothing of sessions waits."""
+    """No section: sessions need no decisions."""
     return []
 
 

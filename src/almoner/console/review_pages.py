@@ -97,7 +97,7 @@ def routes(context: ConsoleContext) -> list[Route]:
 
 
 def desk_sections(context: ConsoleContext) -> Sequence[DeskSection]:
-    """What waits for reviewers."""
+    """The start page's section for reviewers."""
 
     async def waiting(tx: Tx, visitor: Visitor) -> list[DeskLine]:
         by = context.operator_id(visitor)

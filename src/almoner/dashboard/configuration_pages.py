@@ -51,7 +51,7 @@ class ConfigurationPages:
         return [self._context.route(f"{CONFIGURATIONS.path}/{{id}}/preview", self.preview, *roles)]
 
     async def preview(self, visitor: Visitor) -> Response:
-        """The form as it is stored, or as it is typed. Nothing is saved."""
+        """Preview the hosted form, as stored or as entered. Nothing is saved."""
         partner = partner_of_visitor(visitor)
         name = visitor.path.removeprefix(f"{visitor.place.home}{CONFIGURATIONS.path}/").split("/")[0]
         stored = None if name == _NEW else self._context.parse_id(CONFIGURATIONS.id_type, name)

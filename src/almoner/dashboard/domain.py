@@ -92,7 +92,7 @@ RECEIPT_SENDERS: Final[frozenset[Role]] = frozenset({"owner", "finance", "suppor
 
 
 def scopes_for_roles(roles: Iterable[Role]) -> frozenset[str]:
-    """What calls members with these roles may make, as scopes of keys (settled 2)."""
+    """The API scopes of members with these roles (settled 2)."""
     held = [_VIEW | _MORE[role] for role in roles if role in _MORE]
     return frozenset().union(*held)
 
@@ -162,7 +162,7 @@ class RecordForm:
 
 @dataclass(frozen=True, slots=True)
 class RecordAction:
-    """What can be done to a record, once it is confirmed: ``POST`` to its ``path``, or ``PATCH`` of the record.
+    """An action on a record after confirmation: ``POST`` to its ``path``, or ``PATCH`` of the record.
 
     Its label, what will happen and what has happened then are texts of the list. ``statuses``: the values of ``member``
     with which it is offered; none: always. ``fresh``: only to who has just proved who they are. ``fields``: what is
@@ -205,7 +205,7 @@ class SortOrder:
 
     @property
     def direction(self) -> str:
-        """As calls name it."""
+        """The direction as an API parameter."""
         return "ASC" if self.ascending else "DESC"
 
     @property

@@ -58,7 +58,7 @@ REMOVE: Final = JobKind("csv_exports.remove", RemoveFile)
 
 @dataclass(frozen=True, slots=True)
 class JobDependencies:
-    """What preparing files needs of the deployment."""
+    """The parts of the deployment that CSV exports need."""
 
     files: ListFiles
     blobs: BlobStore
@@ -85,7 +85,7 @@ def may_download(member: Member, export: CsvExport) -> bool:
 
 
 async def request_export(tx: Tx, member: Member, record_list: RecordList, query: str) -> CsvExport | None:
-    """Have a list prepared; None if the partner has as many files as it may."""
+    """Enqueue the export of a list; None if the partner has reached the limit."""
     partner = Partner(member.realm.id)
     made = CsvExport(
         tx.new_id(),

@@ -38,7 +38,7 @@ _FILTERS: Final = (
 
 
 class GalleryPages:
-    """The page."""
+    """The page that shows all shared components."""
 
     def __init__(self, context: PageContext) -> None:
         self._context = context

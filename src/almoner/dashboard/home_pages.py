@@ -55,7 +55,7 @@ class HomePages:
         ]
 
     async def show(self, visitor: Visitor) -> Response:
-        """What needs attention, then the last records."""
+        """Show what needs attention, then the newest records."""
         partner = partner_of_visitor(visitor)
         async with self._context.db.read() as tx:
             today = tx.now.date()

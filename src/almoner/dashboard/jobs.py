@@ -27,7 +27,7 @@ async def _search_update_due_at(tx: Tx) -> datetime | None:
 
 
 async def update_search(tx: Tx) -> int:
-    """Bring the oldest changes into the search; how many there were. The caller is the only one."""
+    """Apply the oldest changes to the search index; returns how many. Only one caller at a time."""
     changes = await store_search.dequeue_changed_records(tx, _SEARCH_BATCH)
     keys = list(dict.fromkeys(changes))
     found = {}

@@ -46,7 +46,7 @@ class Member(Protocol):
 
     @property
     def person(self) -> Person:
-        """Who it is."""
+        """The member as a person."""
         ...
 
     @property
@@ -74,7 +74,7 @@ class JobMember:
 
 
 class MemberCalls:
-    """Makes calls as a member. Every rule of the interface holds: scopes, masks, idempotency keys, the audit log."""
+    """Makes API calls as a member, with all rules of the API: scopes, masks, idempotency keys, audit log."""
 
     def __init__(self, api: ApiApplication) -> None:
         self._api = api

@@ -36,7 +36,7 @@ class LanguageTexts:
 
 @dataclass(frozen=True, slots=True)
 class QuestionForm:
-    """A question as it is typed. ``values``: of its choices, one on each line."""
+    """A question as entered. ``values``: its choices, one on each line."""
 
     id: str = ""
     kind: FieldKind = "short_text"
@@ -47,7 +47,7 @@ class QuestionForm:
 
 @dataclass(frozen=True, slots=True)
 class QuestionProblem:
-    """One problem of a typed question: the field, the language and line of it, and the reason in English."""
+    """A problem of an entered question: the field, its language and line, and the reason in English."""
 
     member: ProblemMember
     reason: str
@@ -69,7 +69,7 @@ def form_of_question(field: PartnerField) -> QuestionForm:
 
 
 def question_of_form(form: QuestionForm) -> PartnerField:
-    """The question that was typed, with whatever is wrong with it."""
+    """The entered question and its problems."""
     written = [(one.tag, one.label.strip(), _lines(one.answers)) for one in form.languages if not one.is_empty]
     choices = tuple(
         FieldChoice(
@@ -83,7 +83,7 @@ def question_of_form(form: QuestionForm) -> PartnerField:
 
 
 def find_form_problems(form: QuestionForm, fields: Sequence[PartnerField], place: int) -> list[QuestionProblem]:
-    """All problems of a typed question, which has this place among the form's questions."""
+    """All problems of an entered question at this position."""
     values = len(_lines(form.values))
     unmatched = [
         QuestionProblem("answers", "", tag=one.tag) for one in form.languages if len(_lines(one.answers)) > values
@@ -114,7 +114,7 @@ def problems_of_reasons(reasons: Iterable[str], place: int) -> list[QuestionProb
 
 
 def add_language(form_languages: Sequence[LanguageTexts], tag: str) -> tuple[LanguageTexts, ...] | None:
-    """With one more language; None if the tag is none, or there are too many."""
+    """The question with one more language; None if the tag is invalid or there are too many."""
     if any(one.tag == tag for one in form_languages):
         return tuple(form_languages)
     if not is_language_tag(tag) or len(form_languages) >= MAX_LANGUAGES:
@@ -123,14 +123,14 @@ def add_language(form_languages: Sequence[LanguageTexts], tag: str) -> tuple[Lan
 
 
 def move_question(fields: Sequence[PartnerField], question_id: str, place: int) -> tuple[PartnerField, ...]:
-    """With a question at another place; the rest keep their order."""
+    """The questions with one moved to another position."""
     moved = [field for field in fields if field.id == question_id]
     rest = [field for field in fields if field.id != question_id]
     return (*rest[:place], *moved, *rest[place:])
 
 
 def replace_question(fields: Sequence[PartnerField], question: PartnerField) -> tuple[PartnerField, ...]:
-    """With a changed question in its place."""
+    """The questions with one replaced."""
     return tuple(question if field.id == question.id else field for field in fields)
 
 
@@ -149,7 +149,7 @@ def questions_of_record(record: Mapping[str, Any]) -> tuple[PartnerField, ...]:
 
 
 def body_of_questions(fields: Iterable[PartnerField]) -> dict[str, object]:
-    """What the API takes as the questions of a configuration."""
+    """The API body for the questions of a configuration."""
     return {
         "partnerFields": [
             {

@@ -68,7 +68,7 @@ class QuestionPages:
         ]
 
     async def list_questions(self, visitor: Visitor) -> Response:
-        """All questions in their order, each with what moves it. A move names the place, so it acts once."""
+        """List all questions with buttons that move them. A move names the position, so it acts once."""
         record = await self._records.get_record(visitor, CONFIGURATIONS)
         fields, problem = questions_of_record(record), None
         if visitor.form:
@@ -148,7 +148,7 @@ class QuestionPages:
         )
 
     async def remove(self, visitor: Visitor) -> Response:
-        """Ask whether to remove a question, and do it."""
+        """Ask for confirmation, then remove a question."""
         record = await self._records.get_record(visitor, CONFIGURATIONS)
         fields, problem = questions_of_record(record), None
         question = _named_question(visitor, fields)
@@ -169,7 +169,7 @@ class QuestionPages:
         )
 
     async def preview(self, visitor: Visitor) -> Response:
-        """The questions as applicants see them: as stored, or with the one that is typed. Nothing is saved."""
+        """Preview the questions, as stored or with the entered one. Nothing is saved."""
         partner = partner_of_visitor(visitor)
         name = visitor.path.removeprefix(f"{visitor.place.home}{CONFIGURATIONS.path}/").split("/")[0]
         async with self._context.db.read() as tx:

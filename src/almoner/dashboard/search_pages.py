@@ -52,7 +52,7 @@ class SearchPages:
         ]
 
     async def show(self, visitor: Visitor) -> Response:
-        """All kinds of hits; an identifier leads to its record at once."""
+        """Show all search results; an ID leads directly to its record."""
         typed = _typed(visitor)
         if _ID.fullmatch(typed) and (path := PATHS_BY_ID_TYPE.get(typed.removeprefix("sandbox_").split("_")[0])):
             return redirect_to(f"{visitor.place.home}{path}/{typed}")

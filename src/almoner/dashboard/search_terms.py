@@ -74,7 +74,7 @@ def terms_of(record: SearchableRecord) -> list[int]:
 
 
 def query_terms(partner_id: UUID, record_type: str, entered: str, *, personal: bool) -> list[list[int]]:
-    """For each word that was typed the terms that it may be."""
+    """The possible term hashes of each entered word."""
     hashed = _hasher(partner_id, record_type)
     classes = (False, True) if personal else (False,)
     return [

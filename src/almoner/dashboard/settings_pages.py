@@ -25,7 +25,7 @@ class _Refused(Exception):
 
 
 class SettingsPages:
-    """The page."""
+    """The page with the partner's settings."""
 
     def __init__(self, context: PageContext) -> None:
         self._context = context

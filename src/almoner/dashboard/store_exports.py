@@ -37,13 +37,13 @@ async def insert_export(tx: Tx, partner: Partner, export: CsvExport, max_count: 
 
 
 async def count_exports(tx: Tx, partner: Partner) -> int:
-    """How many the partner has."""
+    """Count the partner's files."""
     found: int = await tx.fetchval("select count(*) from csv_export where partner_id = $1", partner.id)
     return found
 
 
 async def list_exports(tx: Tx, partner: Partner, person_id: UUID) -> list[CsvExport]:
-    """All of a person, newest first."""
+    """All files of a person, newest first."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from csv_export where partner_id = $1 and person_id = $2 order by id desc",
         partner.id,
@@ -53,7 +53,7 @@ async def list_exports(tx: Tx, partner: Partner, person_id: UUID) -> list[CsvExp
 
 
 async def find_export(tx: Tx, partner: Partner, export_id: UUID) -> CsvExport | None:
-    """One of the partner's people."""
+    """Find a file of the partner's members."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from csv_export where partner_id = $1 and id = $2", partner.id, export_id
     )

@@ -44,7 +44,7 @@ class ViewPages:
         ]
 
     async def show(self, visitor: Visitor) -> Response:
-        """All views of the person, each with its list; a posted form saves one."""
+        """Show all saved views of the person; a posted form saves one."""
         problem = ""
         if visitor.form:
             declared = self._list_of(visitor, visitor.form_value("list"))

@@ -81,7 +81,7 @@ class WebhookPages:
         )
 
     async def show(self, visitor: Visitor) -> Response:
-        """One endpoint with its deliveries; the buttons that act at once."""
+        """Show an endpoint with its deliveries and actions."""
         endpoint = await self._endpoint(visitor)
         problem: Markup | None = None
         if visitor.form:

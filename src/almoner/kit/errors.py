@@ -18,7 +18,7 @@ from typing import ClassVar
 
 
 class ProblemKind(Enum):
-    """What sort of failure this is; ``platform.http.errors`` alone maps it to a status."""
+    """The kind of failure; only ``platform.http.errors`` maps it to a status."""
 
     BAD_REQUEST = auto()
     UNAUTHORISED = auto()
@@ -65,7 +65,7 @@ def problem_catalogue() -> dict[str, type[Problem]]:
 
 
 class IncorrectParams(Problem):
-    """Something in path, query, headers or body was wrong; the reasons name every field."""
+    """Something in path, query, headers or body is invalid; the reasons name every field."""
 
     kind = ProblemKind.BAD_REQUEST
     code = "bad_request"

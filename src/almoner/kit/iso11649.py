@@ -19,7 +19,7 @@ def creditor_reference(body: str) -> str:
 
 
 def format_reference(reference_: str) -> str:
-    """In groups of four, as the standard prints it."""
+    """A reference in groups of four, as the standard prints it."""
     return " ".join(reference_[at : at + 4] for at in range(0, len(reference_), 4))
 
 

@@ -116,12 +116,12 @@ def clean_text(text: str, *, lines: bool = False) -> str:
 
 
 def clean_line(text: str) -> str:
-    """A value of a file that others publish: as typed text, with one blank between words."""
+    """Clean a value of a published file: like entered text, with single spaces."""
     return " ".join((text if text.isascii() and text.isprintable() else clean_text(text)).split())
 
 
 def clean_code(text: str) -> str:
-    """What only ASCII can be meant by, such as a postcode or a number: wide letters narrow, one blank between words."""
+    """Clean an ASCII code such as a postcode: wide letters become narrow, with single spaces."""
     plain = clean_text(text)
     return " ".join((plain if plain.isascii() else plain.translate(_PLAIN_SIGNS)).split())
 

@@ -37,7 +37,7 @@ def iso_timestamp_or_none(moment: datetime | None) -> str | None:
 
 
 def end_of_month(year: int, month: int) -> datetime:
-    """Its last second, in UTC."""
+    """The last second of a month, in UTC."""
     return datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC) - timedelta(seconds=1)
 
 
@@ -70,7 +70,7 @@ def parse_day_or_timestamp(text: str) -> datetime:
 
 
 class SystemClock:
-    """Both clocks show real time: production, and the base of the sandbox's clock."""
+    """A clock in which business time is real time: for production, and as the sandbox clock's base."""
 
     def now(self) -> datetime:
         """Real time."""

@@ -163,7 +163,7 @@ class DisputesResponse(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class MerchantApi:
-    """Its calls. ``secret`` is the bearer secret, ``url`` the provider's own address."""
+    """The provider's API. ``secret``: the bearer secret; ``url``: the provider's own URL."""
 
     database: Database
     secret: str

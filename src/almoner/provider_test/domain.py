@@ -160,7 +160,7 @@ class ChargeRefusal(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Refund:
-    """Money that went back to the donor. ``amount`` in minor units."""
+    """Money that was refunded to the donor. ``amount``: in minor units."""
 
     id: str
     payment_id: str
@@ -212,7 +212,7 @@ class Card:
 
     @property
     def last_four(self) -> str:
-        """All that may be kept of the number, with the brand."""
+        """The last four digits, which with the brand are all that is stored."""
         return self.number[-4:]
 
     @property
@@ -241,7 +241,7 @@ class CardForm:
     name: str
 
     def parse(self, now: datetime) -> Card | dict[str, str]:
-        """The card, or the message key of each wrong field, all at once."""
+        """The card, or the message key of each invalid field."""
         digits = re.sub(r"[\s-]", "", _ascii_digits(self.number))
         problems = {}
         if not digits:

@@ -156,7 +156,7 @@ async def find_refund(tx: Tx, idempotency_key: str) -> Refund | None:
 
 
 async def refunded_amount(tx: Tx, payment_id: str) -> int:
-    """How much of a payment went back."""
+    """The refunded amount of a payment."""
     return int(await tx.fetchval("select refunded from provider_test.payment where id = $1", payment_id))
 
 
@@ -202,7 +202,7 @@ async def list_disputes(tx: Tx, payment_id: str) -> list[Dispute]:
 
 
 async def disputed_amount(tx: Tx, payment_id: str) -> int:
-    """How much of a payment its card's bank has drawn and not given back."""
+    """The amount of a payment that its bank has debited and not returned."""
     found = await list_disputes(tx, payment_id)
     return sum(one.amount for one in found if one.status != "won")
 

@@ -21,7 +21,7 @@ _BY: Final = "sandbox"
 
 
 def simulated_direct_donation_actions(db: Database) -> SimulatedActions:
-    """What happens to direct donations and their requests."""
+    """The simulated actions on direct donations and their requests."""
     direct = _Direct(db)
     return {("donation", "request"): direct.request, ("donationrequest", "pay"): direct.pay}
 

@@ -19,7 +19,7 @@ ERRORS: Final = (InvalidState,)
 
 
 def simulated_dispute_actions(context: DisputeContext, simulator: PaymentSimulator) -> SimulatedActions:
-    """What donors' banks do."""
+    """The simulated actions of donors' banks."""
     return {("donation", "dispute"): _Banks(context, simulator).dispute}
 
 

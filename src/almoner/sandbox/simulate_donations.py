@@ -57,7 +57,7 @@ ERRORS: Final = (
 def simulated_donation_actions(
     context: PaymentContext, simulator: PaymentSimulator, catalogues: TranslationCatalogues
 ) -> SimulatedActions:
-    """What donors do."""
+    """The simulated actions of donors."""
     donors = _Donors(context, simulator, catalogues)
     return {("donationsession", "donate"): donors.donate, ("donation", "pay"): donors.pay}
 

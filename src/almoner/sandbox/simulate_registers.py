@@ -10,7 +10,7 @@ from almoner.sandbox.simulate import SimulatedActions
 
 
 def simulated_register_actions(db: Database) -> SimulatedActions:
-    """What registers do. Raises NotFound."""
+    """The simulated actions of registers. Raises NotFound."""
 
     async def update(partner: Partner, organisation_id: UUID, _body: SimulateBody) -> ResponseRecord:
         async with db.write() as tx:

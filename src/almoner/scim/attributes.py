@@ -130,7 +130,7 @@ class AttributeMap:
 
     @property
     def id(self) -> ScalarSql:
-        """The identifier."""
+        """The SQL of the resource's ID."""
         return ScalarSql(
             f"{self.alias}.id", "uuid", column=True, required=True, ids=self._prefixes[id_type_of_resource(self.kind)]
         )

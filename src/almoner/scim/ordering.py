@@ -39,14 +39,14 @@ def sort_value(places: AttributeMap, binding: AttributeBinding | None, *, among_
 
 @dataclass(frozen=True, slots=True)
 class PagePosition:
-    """Where a page starts, or ends. ``value``: None for resources without one."""
+    """The position where a page starts or ends. ``value``: None for resources without one."""
 
     direction: Literal["next", "previous"]
     value: Any
     id: UUID
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON value."""
+        """The position as a JSON value."""
         value = {"at": self.value.isoformat()} if isinstance(self.value, datetime) else self.value
         return {"d": self.direction, "v": value, "i": self.id.hex}
 

@@ -122,7 +122,7 @@ class ScimWireFormat(ScimService):
 
     @staticmethod
     def bulk_outcome(base_url: str, operation: BulkOperation[Resource[Any]]) -> dict[str, Any]:
-        """As the parent's; an address of somewhere else is no location here."""
+        """As the parent's; only our own URLs are returned as a location."""
         outcome = ScimService.bulk_outcome(base_url, operation)
         if "://" in (operation.path or ""):
             outcome.pop("location", None)
@@ -155,7 +155,7 @@ class ScimWireFormat(ScimService):
     def apply_replacement(
         self, current: Resource[Any], replacement: Resource[Any], conditions: Conditions
     ) -> Resource[Any] | None:
-        """As the parent's; who was deactivated is not let in again by a PUT that leaves ``active`` out."""
+        """As the parent's; a PUT without ``active`` does not reactivate anybody."""
         if getattr(current, "active", None) is False and getattr(replacement, "active", None) is None:
             replacement.active = False  # type: ignore[attr-defined]  # of a User
         return super().apply_replacement(current, replacement, conditions)
@@ -163,7 +163,7 @@ class ScimWireFormat(ScimService):
     def apply_patch(
         self, current: Resource[Any], patch_op: "PatchOp[Any]", conditions: Conditions
     ) -> Resource[Any] | None:
-        """As the parent's; an operation on nothing is refused (RFC 7644 3.5.2): only members of values are ignored."""
+        """As the parent's; an operation without an effect is rejected (RFC 7644 3.5.2)."""
         for operation in patch_op.operations or ():
             path = operation.path
             if path is not None and path.model is None and path.resolve() is None:

@@ -113,7 +113,7 @@ def _schemas(model: type[Resource[Any]], profile: Mapping[str, Any]) -> list[str
 
 
 def profile_from_resource(resource: Resource[Any]) -> dict[str, Any]:
-    """What we keep of a resource, by the names of RFC 7643; nothing empty is kept (RFC 7643 2.5).
+    """The stored profile of a resource, by RFC 7643 names and without empty values (RFC 7643 2.5).
 
     Raises InvalidValueException for what PostgreSQL's text cannot hold, and for what is too much.
     """

@@ -45,7 +45,7 @@ def scim_operations_in_body(payload: Any, most: int | None = None) -> list[Any]:
 
 
 def check_patch(payload: Any) -> int:
-    """How many changes a PATCH asks for. Raises PayloadTooLargeException, InvalidPathException, InvalidValueException.
+    """Count the changes of a PATCH. Raises PayloadTooLarge-, InvalidPath- and InvalidValueException.
 
     What ``membership`` takes costs a statement for hundreds; the rest costs more than its square.
     """

@@ -177,7 +177,7 @@ class PostgresStorage(AsyncScimStorage):
         changes: Sequence[MembershipChange],
         check: Callable[[Resource[Any]], object],
     ) -> Resource[Any]:
-        """Let people into a group and out of it; neither ``check`` nor the answer sees who is in it.
+        """Add and remove members of a group, without loading all of its members.
 
         Raises as ``update``.
         """

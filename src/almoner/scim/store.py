@@ -109,7 +109,7 @@ def _match_sql(one: SearchTarget, type_: str | None) -> str:
 
 
 async def count_matches(tx: Tx, searched: Sequence[SearchTarget], values: Sequence[object]) -> int:
-    """How many match; ``$1``: the partner."""
+    """Count the matches; ``$1``: the partner."""
     counts = " + ".join(
         f"(select count(*) from {_TABLES[one.kind]} where {_SCOPES[one.kind]} and {one.condition})" for one in searched
     )

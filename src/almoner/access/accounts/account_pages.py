@@ -99,7 +99,7 @@ class AccountPages:
         return self._show(visitor, "account.html", person=visitor.person, roles=held_roles, ways=ways, events=events)
 
     async def second_factor(self, visitor: Visitor) -> Response:
-        """Where people who must set up a second factor, and have none, start."""
+        """Show the start page for people who must set up a second factor."""
         return self._show(visitor, "second_factor.html")
 
     async def password(self, visitor: Visitor) -> Response:

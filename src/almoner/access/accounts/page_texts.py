@@ -85,7 +85,7 @@ def in_english(text: str) -> Markup:
 
 
 def in_english_joined(reasons: Iterable[str]) -> Markup:
-    """All reasons of a refusal."""
+    """All reasons of a rejection, joined and marked as English."""
     return in_english("; ".join(reasons))
 
 

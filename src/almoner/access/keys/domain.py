@@ -260,7 +260,7 @@ def parse_request_id(text: str) -> UUID | None:
 
 @dataclass(frozen=True, slots=True)
 class RequestCounts:
-    """How many requests each key made since each of some moments. ``since``: from when on they are counted at all."""
+    """The number of requests of each key since several times. ``since``: when counting started."""
 
     moments: Sequence[datetime]
     by_key: Mapping[UUID, Sequence[int]]

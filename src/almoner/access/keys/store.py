@@ -89,7 +89,7 @@ async def find(tx: Tx, key_id: UUID) -> ApiKey | None:
 
 
 async def expire(tx: Tx, key: ApiKey, at: datetime, successor: UUID) -> None:
-    """Let a key expire at ``at`` unless it ends earlier; ``successor`` replaces it."""
+    """Set when a key expires, unless it ends earlier; ``successor`` replaces it."""
     await tx.execute(
         "update api_key set expires_at = least(expires_at, $2), replaced_by = $3 where id = $1", key.id, at, successor
     )

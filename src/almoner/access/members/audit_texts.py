@@ -59,7 +59,7 @@ class AuditTexts:
         return in_english(action)
 
     def actor(self, actor: Actor) -> str:
-        """Who did it."""
+        """The actor of an entry, as text."""
         if name := self.names.get(actor.id):
             isolated = bidi_isolated(name)
             return self.texts.language.html("audit_log.key", name=isolated) if actor.kind == "key" else isolated

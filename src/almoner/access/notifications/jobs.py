@@ -37,7 +37,7 @@ class Mailer:
     transport: MailTransport
 
     def handler(self, notification: Notification[Any]) -> Handler:
-        """Who does its jobs."""
+        """The handler of an email's jobs."""
         mails = MailRenderer(self.deployment, notification.template.parent, self.catalogues)
         return partial(send_email, notification, mails, self.transport)
 

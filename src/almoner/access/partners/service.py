@@ -125,7 +125,7 @@ async def set_scim(tx: Tx, partner: Partner, *, allowed: bool) -> PartnerAccount
 
 
 async def pause(tx: Tx, partner: Partner, reason: str) -> PartnerAccount:
-    """Let nobody start a donation through the partner. Raises NoSuchPartner, PauseRefused, IncorrectParams."""
+    """Pause donations through a partner. Raises NoSuchPartner, PauseRefused, IncorrectParams."""
     account = await _lock(tx, partner)
     words = " ".join(reason.split())
     if not SHORTEST_PAUSE_REASON <= len(words) <= LONGEST_PAUSE_REASON:
@@ -137,7 +137,7 @@ async def pause(tx: Tx, partner: Partner, reason: str) -> PartnerAccount:
 
 
 async def resume(tx: Tx, partner: Partner) -> PartnerAccount:
-    """Let donations be started again. Raises NoSuchPartner, PauseRefused."""
+    """Resume donations through a partner. Raises NoSuchPartner, PauseRefused."""
     account = await _lock(tx, partner)
     if not account.is_paused:
         raise PauseRefused(f"{account.name} is not paused")

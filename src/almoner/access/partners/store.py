@@ -143,7 +143,7 @@ async def count_accounts(tx: Tx, name: str | None) -> int:
 
 
 async def list_support_refund_limits(tx: Tx, partner: Partner) -> dict[str, int]:
-    """How much of one donation support may refund, in minor units by currency."""
+    """The most that support may refund of one donation, in minor units by currency."""
     rows = await tx.fetch(
         "select currency, amount_minor from support_refund_limit where partner_id = $1 order by currency", partner.id
     )

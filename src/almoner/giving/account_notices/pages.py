@@ -38,7 +38,7 @@ class AccountNoticePages(LinkedPages):
 
     @with_error_pages
     async def submit(self, request: Request) -> Response:
-        """It is not theirs."""
+        """Record that the account is not the nonprofit's."""
         account_id, visit = self._visited(request)
         form = await self._posted(request, visit)
         async with self._db.write() as tx:

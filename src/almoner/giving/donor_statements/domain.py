@@ -61,7 +61,7 @@ def calendar_year(year: int, zone: tzinfo) -> StatementPeriod:
 
 
 def uk_tax_year(year: int) -> StatementPeriod:
-    """From 6 April of a year: https://www.gov.uk/self-assessment-tax-returns/deadlines."""
+    """The UK tax year from 6 April of a year."""
     return StatementPeriod(date(year, 4, 6), date(year + 1, 4, 5), _LONDON)
 
 
@@ -130,7 +130,7 @@ class StatementTotal:
 
     @property
     def left_minor(self) -> int:
-        """What remains given."""
+        """The amount after refunds."""
         return self.given_minor - self.refunded_minor
 
 

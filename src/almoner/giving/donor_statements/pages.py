@@ -68,7 +68,7 @@ class StatementPages:
 
     @with_error_pages
     async def request_link(self, request: Request) -> Response:
-        """Have the link mailed to the address of the donation."""
+        """Email the statement link to the donation's address."""
         donation_id, visit = self._gift(request)
         form = await read_form(request)
         if not link_sessions.is_same_origin(request, self._origin) or not visit.matches_csrf_token(

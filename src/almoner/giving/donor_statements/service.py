@@ -64,7 +64,7 @@ async def issuer_name_of(tx: Tx, receipt: Receipt) -> str:
 
 
 async def donation_span(tx: Tx, donation_id: UUID) -> DonationSpan | None:
-    """From the first donation of a donation's donor to the last. Raises NotFound."""
+    """The time from a donor's first to last donation. Raises NotFound."""
     donation = await donations.get(tx, ALL_PARTNERS, donation_id)
     return await store.donation_span(tx, Partner(donation.partner_id), donation.email) if donation.email else None
 

@@ -36,6 +36,6 @@ from donation d join receipt r on r.donation_id = d.id where {_OF_DONOR}
 
 
 async def donation_span(tx: Tx, partner: Partner, email: str) -> DonationSpan | None:
-    """From the donor's first donation to the last."""
+    """The time from a donor's first to last donation."""
     row = await tx.fetchrow(_DONATION_SPAN, partner.id, email)
     return DonationSpan(row["first"], row["last"], row["pounds"]) if row and row["first"] else None

@@ -54,7 +54,7 @@ class Donee:
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """Who issues a partner's receipts, and the last number that was given."""
+    """The issuer of a partner's receipts, with the last number used."""
 
     name: str | None
     prefix: str
@@ -133,7 +133,7 @@ class Receipt:
 
 
 class DonationStage(Enum):
-    """Where a donation may be, in order."""
+    """The stages of a donation, in order."""
 
     RECEIVED = "received"
     SETTLED = "settled"

@@ -59,7 +59,7 @@ class DonationStatusPages:
 
     @with_error_pages
     async def show(self, request: Request) -> Response:
-        """Where the donation is."""
+        """Show the progress of a donation."""
         donation_id = self._visited(request)
         try:
             async with self._db.read() as tx:

@@ -103,7 +103,7 @@ async def _made_for(tx: Tx, donation: Donation, session: DonationSession) -> UUI
 
 
 async def recipient_of(tx: Tx, partner: Partner, donation_id: UUID) -> tuple[str | None, UUID | None]:
-    """Where the receipt of a donation is sent, and the regular donation that it is one of. Raises NotFound."""
+    """The email address for a donation's receipt, and its regular donation. Raises NotFound."""
     donation = await donations.get(tx, partner, donation_id)
     return donation.email, donation.subscription_id
 

@@ -39,7 +39,7 @@ def _donee(row: Record) -> Donee:
 
 
 async def find(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Receipt | None:
-    """The receipt of a donation."""
+    """Find the receipt of a donation."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"{_READ} where donation_id = $1 and ($2::uuid is null or partner_id = $2)",
@@ -66,7 +66,7 @@ async def issuer_name(tx: Tx, partner: Partner) -> str | None:
 
 
 async def lock_issuer(tx: Tx, partner: Partner) -> Issuer:
-    """Who issues the partner's receipts, locked until the transaction ends; made on first use."""
+    """The issuer of the partner's receipts, locked; created on first use."""
     row = await _locked(tx, partner)
     if row is None:
         await tx.execute("insert into receipt_issuer (partner_id) values ($1) on conflict do nothing", partner.id)
@@ -130,7 +130,7 @@ async def find_current_donee(tx: Tx, partner: Partner) -> Donee | None:
 
 @across_partners("operators")
 async def list_donees(tx: Tx) -> list[Donee]:
-    """All, newest first."""
+    """All donees, newest first."""
     return [_donee(row) for row in await tx.fetch("select * from receipt_donee order by id desc")]
 
 
@@ -177,7 +177,7 @@ async def end_current_donee(tx: Tx, partner: Partner, by: str) -> None:
 
 
 async def update_donee(tx: Tx, donee: Donee) -> None:
-    """Who approved it, and who ended it; the caller has locked it."""
+    """Store who approved and who ended a locked donee."""
     await tx.execute(
         """
         update receipt_donee set approved_by = $2, approved_note = $3, approved_at = $4, ended_by = $5, ended_at = $6

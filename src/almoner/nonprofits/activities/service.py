@@ -11,7 +11,7 @@ from almoner.nonprofits.registers.domain import RegisterEntry
 
 
 def list_tags() -> list[Tag]:
-    """All tags in the order of the file."""
+    """All activity tags, in the order of the file."""
     return list(TAGS.values())
 
 

@@ -87,7 +87,7 @@ async def add_organisation(tx: Tx, partner: Partner, category_id: UUID, organisa
 
 
 async def remove_organisation(tx: Tx, partner: Partner, category_id: UUID, organisation_id: UUID) -> None:
-    """Take an organisation out of a category, if it is in it. Raises NotFound for the category."""
+    """Remove an organisation from a category; does nothing if it is not in it. Raises NotFound."""
     await get(tx, partner, category_id)
     await store.remove_organisation(tx, partner, category_id, organisation_id)
 

@@ -132,7 +132,7 @@ async def add_organisation(tx: Tx, partner: Partner, category_id: UUID, organisa
 
 
 async def remove_organisation(tx: Tx, partner: Partner, category_id: UUID, organisation_id: UUID) -> None:
-    """Take an organisation out of a category, by the id of any of its records."""
+    """Remove an organisation from a category, by the ID of any of its records."""
     await tx.execute(
         """
         with asked as materialized (select id, same_as from organisation where id = $3)

@@ -51,7 +51,7 @@ class Successor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PrincipalCandidate:
-    """What decides which record of an organisation is its principal one."""
+    """The facts that decide which record of an organisation is its principal one."""
 
     id: UUID
     active: bool

@@ -230,7 +230,7 @@ async def count_ambiguous_links(tx: Tx, source: str) -> int:
 
 @across_partners("registers")
 async def list_principal_candidates(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, PrincipalCandidate]:
-    """What decides which record answers."""
+    """The facts that decide which record of an organisation is its principal one."""
     rows = await tx.fetch(
         """
         select o.id, o.active, o.registration_date, r.code, o.number_key

@@ -288,7 +288,7 @@ _MEMBERS: Final = frozenset(field.name for field in fields(Organisation))
 
 @dataclass(frozen=True, slots=True)
 class Branding:
-    """How an organisation is shown: its own branding, else its record."""
+    """How an organisation is shown: its own branding, or else its record."""
 
     organisation_id: UUID
     display_name: str

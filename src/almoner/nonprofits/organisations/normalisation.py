@@ -74,7 +74,7 @@ def normalise_search_text(text: str | None) -> str:
 
 
 def normalise_indexed_text(text: str | None) -> str:
-    """What an organisation is found by: as ``normalise_search_text``, without words that no index takes."""
+    """The indexed form of a text: like ``normalise_search_text``, without words that are not indexed."""
     words = normalise_search_text(text)
     return _TOO_LONG.sub("", words).strip() if len(words) > _LONGEST_INDEXED_WORD else words
 

@@ -93,7 +93,7 @@ class ResultRanker:
         self._known: dict[tuple[UUID, int], tuple[_SortKey, RankedResult]] = {}
 
     def rank_candidates(self, candidates: Iterable[SearchCandidate]) -> list[RankedResult]:
-        """The results, best first: numbers, that very name, names with every word as typed, then the rest by likeness.
+        """Rank results: numbers, the exact name, names with every entered word, then by similarity.
 
         Of equals the one with the weak words too is first, then active, central and larger bodies, the shorter name,
         the id: the same order on every page.

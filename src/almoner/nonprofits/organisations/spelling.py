@@ -99,7 +99,7 @@ class QueryTerm:
         return f"({self._terms('', everything)} | {self._terms('@', everything)})"
 
     def other_fields_query(self) -> str:
-        """The tsquery for places and, as typed, descriptions."""
+        """The tsquery for places and descriptions."""
         return f"({self._terms('@', (*self.typed, *self.repaired))} | {self._terms('#', self.typed)})"
 
     def any_field_query(self) -> str:
@@ -146,7 +146,7 @@ def rank_corrections(word: str, word_counts: Sequence[WordCount]) -> tuple[str, 
 
 
 def two_edit_variants(word: str) -> list[str]:
-    """What may be left of the word that is meant, if of two slips one is a letter too many or two that changed places.
+    """Variants of a word with two typos, one of which is an extra or a swapped letter.
 
     Known words are found by what is left of them when any one letter is left out.
     """

@@ -70,7 +70,7 @@ def _organisation(row: Record) -> Organisation:
 def parse_source(
     registry_name: str, registry_number: str, code: str | None, unverified: bool, data_as_of: str | None
 ) -> OrganisationSource:
-    """From the members of an array as JSON."""
+    """The source in an array's JSON members."""
     dated = datetime.fromisoformat(data_as_of) if data_as_of else None
     return OrganisationSource(registry_name, registry_number, code, unverified, dated)
 
@@ -179,7 +179,7 @@ async def principal_ids_by_record(tx: Tx, organisation_ids: Sequence[UUID]) -> d
 
 
 async def find_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding | None:
-    """How an organisation is shown, from its own words or from its record."""
+    """The branding of an organisation, its own or from its record."""
     row = await tx.fetchrow(
         """
         select o.id, coalesce(b.display_name, o.display_name, o.name) as display_name,

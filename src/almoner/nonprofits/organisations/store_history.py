@@ -35,7 +35,7 @@ class BrandingSnapshot:
 
 @across_partners("registers")
 async def list_changes(tx: Tx, organisation_id: UUID) -> list[OrganisationChange]:
-    """All changes of a record that the scope was shown to see, newest first."""
+    """All changes of a record, newest first; the caller has checked that the scope can see it."""
     rows = await tx.fetch(_CHANGES + "where c.organisation_id = $1 order by c.id desc", organisation_id)
     return [OrganisationChange(*row) for row in rows]
 

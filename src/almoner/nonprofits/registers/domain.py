@@ -274,7 +274,7 @@ class SourceStatus:
 
 @dataclass(frozen=True, slots=True)
 class SourceAge:
-    """How old a source's data are, and how it refreshes. ``max_age``: as promised, ``waiting``: quarantined loads.
+    """The age of a source's data. ``max_age``: the promised age; ``waiting``: quarantined loads.
 
     ``every``: None where the schedule does not name it. ``reading``: rows of an import that is under way.
     """

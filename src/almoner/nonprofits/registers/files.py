@@ -55,7 +55,7 @@ class OpenFile:
             yield line
 
     def open_binary(self) -> BinaryIO:
-        """Its bytes, unpacked."""
+        """The unpacked bytes of the file."""
         return cast("BinaryIO", self._content)
 
     def close(self) -> None:

@@ -64,7 +64,7 @@ before has what was read kept, and the next turn goes on there.
 
 @dataclass(frozen=True, slots=True)
 class RegisterRefreshContext:
-    """What refreshing needs. ``folder``: where fetched files lie, a folder for each source."""
+    """The parts that refreshing needs. ``folder``: of fetched files, with a folder for each source."""
 
     plan: Sequence[Refresh]
     outbound: OutboundClient
@@ -147,12 +147,12 @@ async def release_load(
 
 
 async def enqueue_release(tx: Tx, load_id: UUID, by: str) -> None:
-    """Have the files of a quarantined load loaded as they are."""
+    """Enqueue the import of a quarantined load as it is."""
     await RELEASE.enqueue(tx, ReleaseQuarantinedImport(load_id, by), lane=_LANE, unique=str(load_id))
 
 
 async def enqueue_refresh(tx: Tx, source: str) -> None:
-    """Have a source fetched and loaded now, if its publisher sends something else."""
+    """Enqueue a refresh of a source, which is imported if its files have changed."""
     await REFRESH.enqueue(tx, RefreshSource(source), lane=_LANE, unique=source)
 
 

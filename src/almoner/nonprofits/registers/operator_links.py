@@ -27,7 +27,7 @@ async def is_joined_by_operators(tx: Tx, one: Organisation, other: Organisation)
 
 
 async def join_records(tx: Tx, one: Organisation, other: Organisation) -> None:
-    """Have one record answer for both. Raises ImportRefused where they cannot be one organisation."""
+    """Merge two records. Raises ImportRefused if they cannot be one organisation."""
     if reason := unjoinable_reason(one, other):
         raise ImportRefused(reason)
     link = RegisterLink(
@@ -46,7 +46,7 @@ async def join_records(tx: Tx, one: Organisation, other: Organisation) -> None:
 
 
 async def separate_records(tx: Tx, one: Organisation, other: Organisation) -> None:
-    """Have each record answer for itself again, unless a register joins them. Raises ImportRefused."""
+    """Separate two merged records, unless a register merges them. Raises ImportRefused."""
     if not await is_joined_by_operators(tx, one, other):
         raise ImportRefused("Operators have not merged these records.")
     await _apply(tx, one, other, [])

@@ -31,7 +31,7 @@ class SourceFile(Protocol):
         ...
 
     def open_binary(self) -> BinaryIO:
-        """Its bytes, unpacked."""
+        """The unpacked bytes of the file."""
         ...
 
 
@@ -40,7 +40,7 @@ class RegisterSource(Protocol):
 
     @property
     def code(self) -> str:
-        """Its name on the command line: ``irs-bmf``."""
+        """The source's name on the command line, such as ``irs-bmf``."""
         ...
 
     @property

@@ -61,7 +61,7 @@ async def decide_about_load(tx: Tx, load: RegisterImport, decision: Decision, by
 
 
 async def record_fetched_files(tx: Tx, load_id: UUID, fetched: Sequence[FetchedFile]) -> None:
-    """Keep where the files of a load were fetched from, in the transaction that loads them."""
+    """Record where the files of a load were fetched from."""
     await store_refresh.insert_fetched_files(tx, load_id, fetched)
 
 

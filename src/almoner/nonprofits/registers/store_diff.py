@@ -42,7 +42,7 @@ _DIFFERENT = f"""
 async def count_differences(
     tx: Tx, source: str, old: UUID, new: UUID, ignored: Iterable[str]
 ) -> RegisterImportDifference:
-    """What differs between two loads of a source, counted."""
+    """Count the differences between two loads of a source."""
     rows = await tx.fetch(
         f"""
         {_DIFFERENT}

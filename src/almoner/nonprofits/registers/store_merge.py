@@ -83,7 +83,7 @@ class MergeCounts:
 
     @property
     def total(self) -> int:
-        """How many differ."""
+        """The number of differences."""
         return self.added + self.changed + self.ignored_changes + self.removed
 
 
@@ -276,7 +276,7 @@ async def insert_entries(tx: Tx, merge: MergeRun) -> int:
 
 
 async def insert_organisation_changes(tx: Tx, merge: MergeRun) -> None:
-    """What ``update_organisations`` is about to change, field by field, for the history."""
+    """Store the field changes that ``update_organisations`` will make, for the history."""
     await tx.execute(
         f"""
         insert into organisation_change (organisation_id, load_id, at, field, before, after)
@@ -380,5 +380,5 @@ async def retire_organisations(tx: Tx, merge: MergeRun) -> None:
 
 
 async def optimise_search(tx: Tx, load: RegisterImport) -> None:
-    """Make the first searches after a load as fast as later ones."""
+    """Optimise the search tables after a load, so that the first searches are fast."""
     await tx.execute("select analyze_organisations($1)", load.added + load.changed + load.removed)

@@ -89,7 +89,7 @@ async def claim_due_sources(tx: Tx) -> list[str]:
 
 
 async def find_refresh_status(tx: Tx, source: str) -> RefreshStatus | None:
-    """How the last try of a source went; None when the schedule does not name it."""
+    """The status of a source's last refresh; None if it is not scheduled."""
     row = await tx.fetchrow("select status, failures, load_id from register_refresh where source = $1", source)
     return RefreshStatus(row["status"], row["failures"], row["load_id"]) if row else None
 
@@ -97,7 +97,7 @@ async def find_refresh_status(tx: Tx, source: str) -> RefreshStatus | None:
 async def record_refresh_attempt(
     tx: Tx, source: str, now: RefreshStatus, reason: str | None, again: timedelta | None = None
 ) -> None:
-    """How a try went. ``again``: when to try before the interval is over."""
+    """Record the result of a refresh. ``again``: when to retry before the interval ends."""
     await tx.execute(
         """
         update register_refresh set attempted_at = $2::timestamptz, status = $3, failures = $4, load_id = $5,

@@ -242,7 +242,7 @@ async def parts_with_known_numbers(tx: Tx, reading_id: UUID, source: str, parts:
 
 
 async def retain_rejected_numbers(tx: Tx, reading_id: UUID, source: str, *, lists: bool) -> None:
-    """Keep the stored entries of numbers that have a rejected row.
+    """Retain the stored entries of numbers with a rejected row.
 
     Rows of theirs that could be read are not taken: the rejected one may say the opposite. Where a source lists
     nobody, this holds for numbers too of which it says nothing yet.
@@ -305,7 +305,7 @@ async def retain_possibly_unreadable_numbers(
 
 
 async def count_retained_numbers(tx: Tx) -> int:
-    """How many stored numbers are kept unchanged."""
+    """Count the stored numbers that are retained unchanged."""
     return int(await tx.fetchval("select count(*) from register_held"))
 
 

@@ -65,7 +65,7 @@ async def count_loads(tx: Tx, source: str | None, status: str | None) -> int:
 
 
 async def count_undecided(tx: Tx) -> int:
-    """How many quarantined loads wait for a person: nothing newer of their source is loaded."""
+    """Count quarantined loads that wait for a decision and are the newest of their source."""
     found: int = await tx.fetchval(
         """
         select count(*) from register_load l

@@ -28,7 +28,7 @@ _LIMIT: Final = timedelta(hours=12)
 
 @dataclass(frozen=True, slots=True)
 class RegisterUploadContext:
-    """What importing needs. ``get_source``: how files of a source are read. Raises ImportRefused."""
+    """The parts that importing needs. ``get_source``: the reader of a source. Raises ImportRefused."""
 
     blobs: BlobStore
     get_source: Callable[[str], RegisterSource]
@@ -84,5 +84,5 @@ async def _import(db: Database, source: RegisterSource, upload: ImportUpload, pa
 
 
 async def enqueue_import(tx: Tx, upload_id: UUID) -> None:
-    """Have an uploaded file imported."""
+    """Enqueue the import of an uploaded file."""
     await IMPORT_UPLOAD.enqueue(tx, ImportUploadJob(upload_id), lane=_LANE, unique=str(upload_id))

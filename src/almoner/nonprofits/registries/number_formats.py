@@ -37,7 +37,7 @@ class NumberText:
 
     @cached_property
     def with_hyphens(self) -> str:
-        """With its hyphens, all of one kind."""
+        """The text with its hyphens, all of the same kind."""
         return "".join(self.text.translate(_HYPHENS).translate(_DROPPED).split()).upper()
 
     @cached_property

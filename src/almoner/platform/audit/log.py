@@ -234,7 +234,7 @@ async def list_actions(tx: Tx, scope: UUID, limit: int) -> list[str]:
 
 
 async def list_actors(tx: Tx, scope: UUID, limit: int) -> list[Actor]:
-    """Who a scope has entries of, by ID."""
+    """The actors in a scope's entries, by ID."""
     return [Actor(row["actor_kind"], row["value"]) for row in await tx.fetch(DISTINCT_ACTORS, scope, limit)]
 
 

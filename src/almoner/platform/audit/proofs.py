@@ -65,7 +65,7 @@ async def prove_chain(folder: Path, context: JobContext, job: JobOf[ProveChain])
 
 
 async def enqueue_proof(tx: Tx, scope: UUID) -> None:
-    """Have a worker prove the chain of a scope."""
+    """Enqueue the verification of a scope's chain."""
     await PROVE.enqueue(tx, ProveChain(scope), unique=str(scope))
 
 

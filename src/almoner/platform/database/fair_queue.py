@@ -44,7 +44,7 @@ def run_as_queue_client(claimant: QueueClient | None) -> Iterator[None]:
 
 
 def set_queue_client(claimant: QueueClient | None) -> "Token[QueueClient | None]":
-    """From now on the task works for this client, until ``reset_queue_client``."""
+    """Set the client for which the task works, until ``reset_queue_client``."""
     return _current.set(claimant)
 
 
@@ -82,7 +82,7 @@ class FairQueue:
         return True
 
     async def acquire(self, claimant: QueueClient | None) -> None:
-        """Take a slot, waiting for it. Raises QueueFull at once if too many wait."""
+        """Acquire a slot, waiting for it. Raises QueueFull if too many wait."""
         if self.try_acquire(claimant):
             return
         self._ensure_may_wait(claimant)
@@ -104,7 +104,7 @@ class FairQueue:
                 self._waiting.remove(waiter)
 
     def release(self, claimant: QueueClient | None) -> None:
-        """Give a slot to the next waiting client."""
+        """Release a slot to the next waiting client."""
         self._free += 1
         if claimant is not None:
             _decrement(self._held, claimant.key)

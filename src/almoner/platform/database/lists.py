@@ -38,7 +38,7 @@ class SortKey:
     sql: str = "{}"
 
     def of(self, value: str) -> str:
-        """In SQL, of a column or a placeholder."""
+        """The sort expression for a column or placeholder, in SQL."""
         return self.sql.format(value)
 
 
@@ -62,7 +62,7 @@ async def list_sorted_page(
     *,
     of_partner: str | None = None,
 ) -> tuple[list[Record], int]:
-    """The same, sorted by ``keys`` and then by ID, as an index of partner_id, the keys and the ID has them.
+    """One page of a list, sorted by ``keys`` and then by ID, through an index; and the total.
 
     A position has the values of the keys before the ID. Records with equal values follow each other by ID.
     """

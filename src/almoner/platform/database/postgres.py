@@ -273,7 +273,7 @@ class Cluster:
                 os.close(users)
 
     def server(self) -> PostgresServer:
-        """How to connect to the running server."""
+        """The connection data of the running server."""
         if (sockets := self._sockets()) is None:
             raise DatabaseUnavailable(f"The embedded PostgreSQL in {self.home} has just ended: start Almoner again.")
         return PostgresServer(self.home, sockets, self._password_file().read_text())

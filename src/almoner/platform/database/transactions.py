@@ -157,7 +157,7 @@ class Tx:
         return new_id(self.now)
 
     async def fetch(self, sql: str, *args: object) -> list[Record]:
-        """All rows."""
+        """Run a query and return all rows."""
         self._count()
         return await self.within_limit(self._connection.fetch(sql, *args))
 

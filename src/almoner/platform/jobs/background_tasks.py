@@ -133,7 +133,7 @@ class Tasks:
 
     @property
     def collected(self) -> BackgroundTasks:
-        """All that was declared."""
+        """All declared tasks."""
         return BackgroundTasks(self._handlers, tuple(self._reactions), tuple(self._schedules), self._limits)
 
     def job(self, kind: JobKind[_T], *, limit: timedelta | None = None) -> Callable[[Handle[_T]], Handle[_T]]:

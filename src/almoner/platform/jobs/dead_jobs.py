@@ -69,7 +69,7 @@ async def list_kinds(tx: Tx) -> list[KindInQueue]:
 
 
 async def find_oldest_waiting(tx: Tx) -> Mapping[str, datetime]:
-    """Since when the oldest job has been due that no worker begins, by kind.
+    """Since when the oldest due job of each kind has waited.
 
     Jobs of a lane that is busy or paused wait for what is at its end, such as a slow receiver, not for a worker.
     """
@@ -96,7 +96,7 @@ async def find_oldest_waiting(tx: Tx) -> Mapping[str, datetime]:
 
 @dataclass(frozen=True, slots=True)
 class LaneBacklog:
-    """What waits in one lane, and since when its first job does."""
+    """The number of waiting jobs in a lane, and since when the first has waited."""
 
     waiting: int
     oldest_at: datetime
@@ -129,7 +129,7 @@ async def list_dead_jobs(tx: Tx, kind: str | None, before: int | None, limit: in
 
 
 async def count_dead_jobs(tx: Tx) -> Mapping[str, int]:
-    """How many jobs gave up, by kind."""
+    """Count dead jobs, by kind."""
     rows = await tx.fetch("select kind, count(*) as n from job where dead_at is not null group by kind order by kind")
     return {row["kind"]: row["n"] for row in rows}
 
@@ -149,7 +149,7 @@ set dead_at = null, leased_until = null, attempt = 1, failures = 0, due_at = lea
 
 
 async def retry_dead_job(tx: Tx, job_id: int) -> str:
-    """Let a job that gave up run again, which is safe to do twice; its kind. Raises NoSuchDeadJob."""
+    """Retry a dead job, which is safe to repeat; returns its kind. Raises NoSuchDeadJob."""
     kind: str | None = await tx.fetchval(
         f"{_RETRY} where id = $1 and dead_at is not null returning kind", job_id, tx.now
     )
@@ -160,7 +160,7 @@ async def retry_dead_job(tx: Tx, job_id: int) -> str:
 
 
 async def retry_dead_jobs(tx: Tx, kind: str) -> int:
-    """Let up to ``MAX_AT_ONCE`` jobs of a kind that gave up run again, the oldest first; how many."""
+    """Retry up to ``MAX_AT_ONCE`` dead jobs of a kind, oldest first; returns how many."""
     rows = await tx.fetch(
         f"""
         with chosen as materialized (

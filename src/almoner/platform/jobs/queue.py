@@ -295,7 +295,7 @@ class ClaimableJobs:
 
 
 async def find_claimable_jobs(tx: Tx) -> ClaimableJobs:
-    """What can be claimed now, without locking."""
+    """Find the jobs that can be claimed now, without locking."""
     row = await tx.fetchrow(FIND_CLAIMABLE, tx.now, tx.real_now)
     assert row is not None
     return ClaimableJobs(**row)

@@ -71,7 +71,7 @@ class DependencyMonitor:
         self.results: list[CheckResult] = []
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look now, and every five minutes until ``stop``."""
+        """Run all probes now and every five minutes until ``stop``."""
         while not stop.is_set():
             await self.look()
             await wait_until_set(stop, _PERIOD_SECONDS)

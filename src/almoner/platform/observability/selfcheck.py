@@ -75,7 +75,7 @@ Report = Callable[[int, ConsistencyCheck], None]
 
 
 async def run_checks(tx: Tx, checks: Sequence[ConsistencyCheck], report: Report | None = None) -> SelfcheckOutcome:
-    """Ask all in one transaction, which the caller has made a snapshot."""
+    """Run all checks in the caller's snapshot transaction."""
     started = monotonic()
     findings = []
     for asked, check in enumerate(checks):
@@ -153,7 +153,7 @@ async def list_records(tx: Tx) -> list[CheckRecord]:
 async def run_selfcheck(
     db: Database, checks: Sequence[ConsistencyCheck], report: Report | None = None
 ) -> SelfcheckOutcome:
-    """Ask all of one snapshot."""
+    """Run all checks on one snapshot."""
     async with db.snapshot() as tx:
         return await run_checks(tx, checks, report)
 
@@ -171,7 +171,7 @@ run_tasks: Final = TasksWith[JobDependencies]()
 
 @run_tasks.job(_RUN)
 async def run_nightly(dependencies: JobDependencies, context: JobContext, _job: JobOf[Nothing]) -> Result:
-    """Ask all; broken promises are counted and logged."""
+    """Run all checks; violations are counted and logged."""
     checks, telemetry = dependencies.checks, dependencies.telemetry
     outcome = await run_selfcheck(context.db, checks)
     async with context.db.write() as tx:

@@ -189,7 +189,7 @@ class StoredCounter(Collector):
         registry.register(self)
 
     def set(self, labels: tuple[str, ...], count: int) -> None:
-        """How many there have ever been."""
+        """Set the total of all time."""
         self._counted[labels] = count
 
     def collect(self) -> Iterator[Metric]:

@@ -33,7 +33,7 @@ class DailyChart:
 
 
 def first_day(today: date) -> date:
-    """From when on a chart of today counts."""
+    """The first day of a chart for today."""
     return today - timedelta(days=2 * DAYS - 1)
 
 

@@ -23,7 +23,7 @@ _SECRETS: Final = frozenset(("password", "again", "secret"))
 
 
 def clean_field(name: str, value: str) -> str:
-    """A form value, cleaned as all typed text is."""
+    """A form value, cleaned like all entered text."""
     if name in _SECRETS:
         return value
     return clean_email_address(value) if name == "email" else clean_text(value, lines=True)

@@ -30,7 +30,7 @@ _WORDS: Final = {
 
 
 class AmountProblem(Enum):
-    """Why a typed amount is invalid."""
+    """Why an entered amount is invalid."""
 
     EMPTY = "empty"
     NOT_A_NUMBER = "not_a_number"
@@ -39,7 +39,7 @@ class AmountProblem(Enum):
 
 
 def parse_amount(entered: str, currency: str, locale: Locale) -> int | AmountProblem:
-    """Minor units of a typed amount in the language's notation, or why it is invalid.
+    """Minor units of an entered amount in the language's notation, or why it is invalid.
 
     Group marks must stand where the language puts them; the currency's own sign, name or code may stand before or
     behind. A mark that the language does not use is a decimal mark before one or two digits: before three it might

@@ -36,7 +36,7 @@ AlignedWords = tuple[Finding, float, tuple[int, ...], tuple[int, ...]]
 
 
 def word_similarity(one: str, other: str, *, loose: bool = False) -> float:
-    """How alike two words are that differ: 0 when they are other words, 0.97 for a plural.
+    """How alike two different words are: 0 for other words, 0.97 for a plural.
 
     ``loose``: one slip more, and between words that exist too, where something else speaks for the two being one.
     """
@@ -93,7 +93,7 @@ class WordAligner:
         self.pairs: list[AlignedWords] = []
 
     def align(self) -> list[AlignedWords]:
-        """All pairs."""
+        """All pairs of aligned words."""
         self._same()
         self._match_abbreviated()
         self._match_repeated()

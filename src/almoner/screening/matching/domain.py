@@ -88,7 +88,7 @@ class PartyAgreement:
 
 @dataclass(frozen=True, slots=True)
 class SoundedName:
-    """How a name in another script than Latin sounds: the keys of each of its words, and coarse spellings of the whole.
+    """The sound of a name in a non-Latin script: keys of each word, and coarse spellings of the name.
 
     ``script``: of most of its letters. ``merges``: it does not tell l from r. ``is_spelt``: it writes all sounds, so
     that letters can be compared too.
@@ -159,7 +159,7 @@ class PreparedSubject:
 
 @dataclass(frozen=True, slots=True)
 class EntryMatch:
-    """How likely a subject is the one of an entry. ``flagged``: a person should look."""
+    """How likely a subject and an entry are the same. ``flagged``: a reviewer should look."""
 
     entry: str
     score: float

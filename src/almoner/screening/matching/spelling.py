@@ -37,7 +37,7 @@ _UNMISTAKABLE: Final = {numeral for numeral in _ROMAN if len(numeral) > 1}
 
 
 def normalise_text(text: str) -> str:
-    """Small ASCII words with one blank between: ``Y.M.C.A. & Co (O'Brien)`` -> ``ymca and co obrien``."""
+    """Lower-case ASCII words with single spaces: ``Y.M.C.A. & Co (O'Brien)`` -> ``ymca and co obrien``."""
     found = text.lower()
     if not found.isascii():
         found = anyascii(without_pictures(found).translate(_ONE_LETTER)).lower()

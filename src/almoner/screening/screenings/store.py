@@ -155,7 +155,7 @@ async def has_outdated_subjects(tx: Tx, engine: int) -> bool:
 
 @across_partners("registers")
 async def set_unwatched(tx: Tx, subject: UUID) -> None:
-    """It is no longer compared when a list changes."""
+    """Stop comparing a subject when a list changes."""
     await tx.execute("update screening_subject set monitored = false where id = $1", subject)
 
 

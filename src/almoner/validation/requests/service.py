@@ -147,7 +147,7 @@ async def find_many(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> di
 
 
 async def find_accepted(tx: Tx, partner: Partner, nonprofit_details: NonprofitDetails) -> ValidationRequest | None:
-    """The newest request that was accepted for the same nonprofit: of its number, and under the same name.
+    """The newest accepted request for the same nonprofit, by number and name.
 
     Under another name somebody may mean another nonprofit. A test value of the sandbox asks for a decision of its own.
     Raises RegistryNotFound, InvalidRegistryId.

@@ -12,7 +12,7 @@ from almoner.platform.database.transactions import Partner, Tx
 
 
 async def pause(tx: Tx, by: AuditContext, partner: Partner, reason: str) -> PartnerAccount:
-    """Let nobody start a donation through the partner. Raises NoSuchPartner, PauseRefused, IncorrectParams."""
+    """Pause donations through a partner. Raises NoSuchPartner, PauseRefused, IncorrectParams."""
     account = await partners.pause(tx, partner, reason)
     reason = account.pause_reason or ""
     await _record(tx, by, partner, "partner.paused", reason=reason)
@@ -21,7 +21,7 @@ async def pause(tx: Tx, by: AuditContext, partner: Partner, reason: str) -> Part
 
 
 async def resume(tx: Tx, by: AuditContext, partner: Partner) -> PartnerAccount:
-    """Let donations be started again. Raises NoSuchPartner, PauseRefused."""
+    """Resume donations through a partner. Raises NoSuchPartner, PauseRefused."""
     account = await partners.resume(tx, partner)
     await _record(tx, by, partner, "partner.resumed")
     await _email_owners(tx, partner, "partner_resumed")

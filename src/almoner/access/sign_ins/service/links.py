@@ -26,7 +26,7 @@ from almoner.platform.jobs.queue import JobKind
 
 
 class ResetRequest(msgspec.Struct, frozen=True):
-    """In which realm, from which network address, and the user name, sealed."""
+    """A password reset request: the realm, the IP address and the encrypted user name."""
 
     realm: UUID
     name: str

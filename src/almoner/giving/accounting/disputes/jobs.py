@@ -33,7 +33,7 @@ RECOVER: Final = JobKind("disputes.recover", RecoverLoss)
 
 @dataclass(frozen=True, slots=True)
 class JobDependencies:
-    """What looking at a provider's disputes needs."""
+    """The provider and rules that dispute jobs need."""
 
     provider: PaymentProvider
     rules: DisbursementRules

@@ -116,7 +116,7 @@ async def list_for_operators(tx: Tx, status: DisputeStatus | None, after: UUID |
 
 
 async def count_for_operators(tx: Tx, status: DisputeStatus | None, max_count: int) -> int:
-    """How many match, at most one more than ``max_count``."""
+    """Count matching disputes, up to one more than ``max_count``."""
     return await keyset.count_up_to(tx, "dispute", keyset.equal({"status": status and status.value}), max_count)
 
 
@@ -184,5 +184,5 @@ COUNT_OPEN: Final = "select count(*)::int from dispute where status = 'open'"
 
 
 async def count_open(tx: Tx) -> int:
-    """How many are open."""
+    """Count open disputes."""
     return int(await tx.fetchval(COUNT_OPEN))

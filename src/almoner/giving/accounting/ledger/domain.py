@@ -168,7 +168,7 @@ class LedgerAccount:
 
     @property
     def key(self) -> str:
-        """Its name in the database."""
+        """The account's key in the database."""
         owner = self.provider or self.organisation_id
         return f"{self.kind}:{self.currency}" + (f":{owner}" if owner else "")
 

@@ -128,7 +128,7 @@ async def list_totals(tx: Tx) -> list[AccountTotals]:
 
 
 async def find_account(tx: Tx, key: str) -> AccountBalance | None:
-    """The account of a key."""
+    """Find an account with its balance by its key."""
     row = await tx.fetchrow(f"select {_ACCOUNT}, debits_minor, credits_minor from ledger_account where key = $1", key)
     return _balance(row) if row else None
 
@@ -180,7 +180,7 @@ async def list_transfers_of_owners(tx: Tx, owner_ids: Sequence[UUID]) -> list[Po
 
 
 async def list_day_totals_of_account(tx: Tx, key: str, since: datetime, until: datetime) -> list[DayTotals]:
-    """What moved on an account, by day (UTC)."""
+    """The debits and credits of an account by day (UTC)."""
     rows = await tx.fetch(
         """
         select (t.posted_at at time zone 'UTC')::date, count(*)::int,

@@ -73,13 +73,13 @@ class ReportColumn:
     minus: frozenset[str] = frozenset()
 
     def amount(self, sums: Mapping[str, int]) -> int:
-        """Its amount, of the sums by kind."""
+        """The column's amount from the sums by kind."""
         return sum(sums.get(kind, 0) for kind in self.plus) - sum(sums.get(kind, 0) for kind in self.minus)
 
 
 @dataclass(frozen=True, slots=True)
 class ReportLayout:
-    """One of the reports. ``basis``: what makes an amount belong to the month; ``total``: the last column's name."""
+    """A report layout. ``basis``: which date decides the month; ``total``: the last column's name."""
 
     name: ReportName
     basis: ReportBasis

@@ -21,7 +21,7 @@ tasks.periodic("monthly_reports.mail", service.next_mail_at, service.enqueue_mai
 
 @tasks.job(MAKE)
 async def build_report(context: JobContext, job: JobOf[BuildReport]) -> Result:
-    """Make the report."""
+    """Build a requested report."""
     async with context.db.write() as tx:
         await service.build_report(tx, job.details.report)
     return JobDone()

@@ -62,7 +62,7 @@ async def list_months(tx: Tx, partner: Partner) -> list[MonthState]:
 
 
 async def request_report(tx: Tx, partner: Partner, month: date) -> MonthlyReport:
-    """Have the report of a month made, or made again. Raises MonthNotOver for one to come, ReportClosed."""
+    """Request a month's report, or a new version. Raises MonthNotOver, ReportClosed."""
     zone = tx.deployment.time_zone
     begins_at, ends_at = domain.month_bounds(month, zone)
     if begins_at > tx.now:
@@ -112,7 +112,7 @@ async def close_report(tx: Tx, partner: Partner, month: date, closed_by: str) ->
 
 
 async def set_report_recipient(tx: Tx, partner: Partner, person_id: UUID, *, reads: bool) -> None:
-    """Whether a person is sent a link when a month is over."""
+    """Set whether a person gets the monthly report by email."""
     this = domain.month_of(tx.now, tx.deployment.time_zone)
     await store.set_report_recipient(tx, partner, person_id, reads=reads, month=domain.month_before(this))
 
@@ -128,7 +128,7 @@ async def next_mail_at(tx: Tx) -> datetime | None:
 
 
 async def enqueue_mails(tx: Tx) -> int:
-    """Have the report of the last month made for a batch of readers, and a link sent to them; how many."""
+    """Enqueue last month's report and its email for a batch of recipients; returns how many."""
     month = domain.month_before(domain.month_of(tx.now - CLOSABLE_AFTER, tx.deployment.time_zone))
     readers = await store.claim_report_recipients(tx, month, _BATCH)
     for partner_id in sorted({partner_id for partner_id, _ in readers}):

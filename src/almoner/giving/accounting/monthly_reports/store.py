@@ -178,7 +178,7 @@ async def close(tx: Tx, report: MonthlyReport, closed_by: str) -> None:
 
 
 async def set_report_recipient(tx: Tx, partner: Partner, person_id: UUID, *, reads: bool, month: date) -> None:
-    """Whether a person is notified when a month is over. ``month``: the last of which they are not."""
+    """Store whether a person gets the monthly report by email."""
     if reads:
         await tx.execute(
             """
@@ -214,7 +214,7 @@ async def oldest_notified_month(tx: Tx) -> date | None:
 
 @across_partners("sweep")
 async def claim_report_recipients(tx: Tx, month: date, limit: int) -> list[tuple[UUID, UUID]]:
-    """Readers who were not notified of a month yet, as (partner, person); from now on they were."""
+    """Claim the recipients who were not yet notified about a month."""
     rows = await tx.fetch(
         """
         update monthly_report_reader reader set notified_month = $1 from (

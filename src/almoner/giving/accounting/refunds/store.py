@@ -26,7 +26,7 @@ def _refund(row: Record) -> Refund:
 
 
 async def insert(tx: Tx, refund: Refund) -> None:
-    """Store a new refund; the donation, which the caller holds, counts it.
+    """Store a new refund; a trigger adds it to its locked donation's sums.
 
     Raises CheckViolationError when more would go back than was given, or the donation is in a payout.
     """
@@ -90,7 +90,7 @@ async def list_for_operators(
 
 
 async def count_for_operators(tx: Tx, status: RefundStatus | None, provider: str | None, max_count: int) -> int:
-    """How many match, at most one more than ``max_count``."""
+    """Count matching refunds, up to one more than ``max_count``."""
     return await keyset.count_up_to(tx, "refund", keyset.equal({"status": status, "provider": provider}), max_count)
 
 
@@ -199,7 +199,7 @@ COUNT_UNSENT: Final = f"select count(*) {UNSENT}"
 
 @across_partners("operators")
 async def count_unsent(tx: Tx) -> int:
-    """How many wait for a person."""
+    """Count unsent refunds that wait for an operator."""
     return int(await tx.fetchval(f"select ({COUNT_UNSENT}) + (select count(*) {FAILED_AFTER_SENT})"))
 
 

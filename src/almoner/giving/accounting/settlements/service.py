@@ -155,7 +155,7 @@ async def claim_fetch(tx: Tx, provider: str) -> bool:
 
 
 async def payments_with_booked_refund(tx: Tx, provider: str, payments_: Sequence[str]) -> set[str]:
-    """Of which of a provider's held payments a line is booked that it went back."""
+    """Those of a provider's unallocated payments with a booked refund line."""
     return {name for name, kind in await store.booked_line_kinds(tx, provider, payments_) if kind is LineKind.REFUND}
 
 

@@ -71,7 +71,7 @@ async def has_payments_at_provider(tx: Tx, provider: str) -> bool:
 
 
 async def list_providers(tx: Tx) -> list[str]:
-    """All that ``has_payments_at_provider`` is true of; reads every payment."""
+    """The providers that have payments; reads every payment."""
     rows = await tx.fetch("select provider from payment union select provider from unallocated_payment order by 1")
     return [row["provider"] for row in rows]
 

@@ -59,5 +59,5 @@ class _RefundUnallocatedPayment:
 
 
 async def refund_unallocated_payment(db: Database, provider: PaymentProvider, unallocated_payment_id: UUID) -> None:
-    """Have the provider send unallocated money back; when this returns, that is recorded. Raises ProviderFailure."""
+    """Refund an unallocated payment through its provider and record it. Raises ProviderFailure."""
     await leases.run_leased_flow(db, _RefundUnallocatedPayment(provider, unallocated_payment_id))

@@ -170,7 +170,7 @@ async def record_manual_refund(
 
 
 async def write_off(tx: Tx, unallocated_payment_id: UUID, note: str, by: str) -> UnallocatedPayment:
-    """Take an unallocated payment off the ledger because it is not ours. Raises UnallocatedPaymentError."""
+    """Write off an unallocated payment that is not ours. Raises UnallocatedPaymentError."""
     held = await get_for_update(tx, unallocated_payment_id)
     _ensure_undecided(held)
     await store.insert_decision(tx, OfficerDecision(unallocated_payment_id, OfficerChoice.WRITE_OFF, note, by, tx.now))

@@ -145,7 +145,7 @@ async def list_for_operators(
 
 
 async def count_for_operators(tx: Tx, status: str | None, reason: UnallocatedReason | None, max_count: int) -> int:
-    """How many match, at most one more than ``max_count``."""
+    """Count matching unallocated payments, up to one more than ``max_count``."""
     where = keyset.equal({"status": status, "reason": reason})
     return await keyset.count_up_to(tx, "unallocated_payment", where, max_count)
 

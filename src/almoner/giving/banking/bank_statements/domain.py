@@ -292,7 +292,7 @@ class PreviewedLine:
 
 @dataclass(frozen=True, slots=True)
 class StatementPreview:
-    """What importing a statement would do. ``known``: lines that are stored already; ``new``: that are not.
+    """What importing a statement would change. ``known``: stored lines; ``new``: others.
 
     ``lines``: the first of the new ones. ``refused``: why nothing of it would be imported.
     """
@@ -339,7 +339,7 @@ class MissingProviderPayout:
 
 @dataclass(frozen=True, slots=True)
 class UnreconciledItem:
-    """Something that a provider or our bank reports and the ledger does not show yet.
+    """Something that a provider or our bank reported and the ledger does not show yet.
 
     ``since``: when it was imported. ``name``: of the line or the report. ``minor``: below zero when it left.
     """

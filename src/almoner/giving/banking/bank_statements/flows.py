@@ -110,7 +110,7 @@ async def preview_statements(
     own: Mapping[str, OwnAccount] | None = None,
     max_count: int,
 ) -> tuple[list[StatementPreview], list[str]]:
-    """What importing a file would do, and its problems; nothing of it stays.
+    """What importing a file would change, and its problems; everything is undone.
 
     Of each statement the first ``max_count`` new lines are looked at as the import would, in a transaction that is
     undone, so that what is shown is what the rules do. Raises StatementError.

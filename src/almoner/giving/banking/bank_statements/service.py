@@ -253,7 +253,7 @@ def _gap_item(tx: Tx, gap: StatementGap) -> UnreconciledItem:
 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
-    """How much of it waits, and how long the oldest has."""
+    """Collect metrics: unreconciled items and the age of the oldest."""
     lines, reports = await count_unreconciled(tx)
     missing = await statement_gaps(tx, PAGE_SIZE)
     unbooked = sum(one.lines for one in await settlements.unbooked_sums(tx))

@@ -50,12 +50,12 @@ def _line(row: Record) -> BankLine:
 
 
 async def lock_account(tx: Tx, account: str) -> None:
-    """Let imports of the same account run one after the other, until the transaction ends."""
+    """Lock an account until the transaction ends, so that its imports run one at a time."""
     await tx.execute("select pg_advisory_xact_lock(hashtextextended('bank account ' || $1::text, 0))", account)
 
 
 async def lock_similar_movements(tx: Tx, line: BankLine) -> None:
-    """Let lines of the same day and amount be reconciled one after the other."""
+    """Lock lines of the same day and amount, so that they are reconciled one at a time."""
     await tx.execute(
         "select pg_advisory_xact_lock(hashtextextended('bank movement ' || $1::text || ' ' || $2::text, 0))",
         line.account,
@@ -232,7 +232,7 @@ async def list_page(tx: Tx, filters: LineFilters, after: UUID | None, limit: int
 
 
 async def count_lines(tx: Tx, filters: LineFilters, max_count: int) -> int:
-    """How many lines match, at most one more than ``max_count``."""
+    """Count matching lines, up to one more than ``max_count``."""
     return await keyset.count_up_to(tx, "bank_statement_line", _where(filters), max_count)
 
 
@@ -277,7 +277,7 @@ async def covered_until(tx: Tx) -> dict[tuple[str, str], date]:
 
 
 async def oldest_open_since(tx: Tx) -> datetime | None:
-    """Since when the oldest open line waits."""
+    """Since when the oldest open line has waited."""
     found: datetime | None = await tx.fetchval(
         "select created_at from bank_statement_line where status = 'open' order by id limit 1"
     )
@@ -328,7 +328,7 @@ first may be kept, and looked at, last."""
 
 
 async def similar_movements(tx: Tx, line: BankLine) -> list[tuple[bool, BankMovement]]:
-    """Movements that may be the same as a line's, and whether they surely are."""
+    """Movements that may be duplicates of a line's, and whether they certainly are."""
     return [(row[0], BankMovement(*row[1:])) for row in await tx.fetch(_DUPLICATES, line.id)]
 
 
@@ -455,7 +455,7 @@ def _missing_payout(row: Record) -> MissingProviderPayout:
 
 
 async def count_unreconciled(tx: Tx) -> tuple[int, int]:
-    """How many lines wait for a person, and how many reports for a line."""
+    """Count lines that wait for an operator, and provider payouts without a line."""
     row = await tx.fetchrow(
         f"select (select count(*)::int from bank_statement_line "
         f"where status = 'open'), (select count(*)::int {_UNBANKED})"

@@ -11,7 +11,7 @@ _COLUMNS: Final = "id, file_name, sha256, size_bytes, mapping, uploaded_by, uplo
 
 
 async def insert(tx: Tx, new: StatementUpload, encrypted_content: bytes) -> None:
-    """Keep an uploaded file."""
+    """Store an uploaded file."""
     await tx.execute(
         f"insert into bank_statement_upload ({_COLUMNS}, encrypted_content) values ($1, $2, $3, $4, $5, $6, $7, $8)",
         new.id,
@@ -43,7 +43,7 @@ async def delete(tx: Tx, upload_id: UUID) -> bool:
 
 
 async def oldest_upload_at(tx: Tx) -> datetime | None:
-    """Since when the oldest waits."""
+    """When the oldest stored file was uploaded."""
     found: datetime | None = await tx.fetchval(
         "select uploaded_at from bank_statement_upload order by uploaded_at limit 1"
     )

@@ -192,7 +192,7 @@ class EmailCode:
         return not self.spent and self.failed_attempts < MAX_CODE_ATTEMPTS and at < self.expires_at
 
     def check(self, entered: str, right: str, at: datetime) -> CodeResult:
-        """Check a typed code; an expired one is never reported as right or wrong (H11)."""
+        """Check an entered code; an expired one is never reported as right or wrong (H11)."""
         if not (given := extract_digits(entered)):
             return CodeResult.MISSING
         if not self.is_valid_at(at):

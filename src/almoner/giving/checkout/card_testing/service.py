@@ -52,7 +52,7 @@ def fingerprint_browser(vault: Vault, ip_address: str, device: bytes | None) -> 
 async def check_velocity(
     tx: Tx, limits: CardTestingLimits, partner: Partner, session_id: UUID, browser: BrowserFingerprint, email: str
 ) -> tuple[int, UUID | None]:
-    """How many cards may be tried on a new payment, and the code it uses up. Raises RateLimited, CodeRequired.
+    """The number of card attempts for a new payment, and the code it uses. Raises RateLimited, CodeRequired.
 
     Others of the same address or device wait here until this transaction ends.
     """

@@ -149,7 +149,7 @@ async def record_payment_outcome(tx: Tx, received: PaymentOutcome) -> DeclineSou
 
 
 async def recent_declines(tx: Tx, partner: Partner, visitor: BrowserFingerprint) -> RecentDeclines:
-    """What happened lately from the same sources and to the same partner."""
+    """Recent declines from the same sources and at the same partner."""
     row = await tx.fetchrow(
         """
         select (select count(*) from card_decline where address_hash = $2 and declined_at > $4) as by_address,
@@ -168,7 +168,7 @@ async def recent_declines(tx: Tx, partner: Partner, visitor: BrowserFingerprint)
 
 
 async def block_sources(tx: Tx, sources: Sequence[bytes]) -> None:
-    """Let nothing begin from these sources for a while (H6)."""
+    """Block payments from these sources for a while (H6)."""
     await tx.execute(
         """
         insert into card_source_block as paused (source_hash, blocked_until)

@@ -157,7 +157,7 @@ def payment_reference(request_id: UUID) -> str:
 
 
 def applied_amount(request: DonationRequest, money: Money) -> int:
-    """How much of a transfer the request takes: at most its unpaid amount."""
+    """The part of a transfer that is applied to the request: at most its unpaid amount."""
     return min(money.minor, request.outstanding_minor) if money.currency == request.money.currency else 0
 
 

@@ -20,7 +20,7 @@ tasks: Final = Tasks()
 
 @tasks.job(RUN)
 async def run_invoicing(context: JobContext, _job: JobOf[Nothing]) -> Result:
-    """Ask partners for the direct donations of the periods that are over."""
+    """Create donation requests for the direct donations of past periods."""
     await flows.run_invoicing(context.db)
     return JobDone()
 

@@ -142,7 +142,7 @@ class DonationDetails:
 
 @dataclass(frozen=True, slots=True)
 class SettledAmount:
-    """What arrived of a donation after the provider's fee, and when."""
+    """The amount that arrived after the provider's fee, and when."""
 
     at: datetime
     money: Money
@@ -231,7 +231,7 @@ class DonationOrigin:
 
 @dataclass(frozen=True, slots=True)
 class Donor:
-    """Who gives, as a partner names them; nobody need be named."""
+    """The donor as the partner names them; all fields are optional."""
 
     first_name: str | None
     last_name: str | None

@@ -221,7 +221,7 @@ def _series_response(ids: Ids, donation: Donation) -> DonationSeriesResponse:
 
 
 def donation_response(tx: Tx, donation: Donation) -> DonationResponse:
-    """The API representation of a donation, also used in its events."""
+    """The API representation of a donation."""
     ids, settlement, shown, refunded = tx.ids, donation.settlement, donation.donor_shown, donation.refunded
     names = (donation.first_name, donation.last_name) if shown else (None, None)
     first_name, last_name = (name if name or not any(names) else "" for name in names)  # the one that there is

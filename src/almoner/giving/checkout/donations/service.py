@@ -274,7 +274,7 @@ async def confirm_transfer(tx: Tx, session: DonationSession, donation_id: UUID) 
 
 
 async def receive_unallocated_payment(tx: Tx, unallocated_payment: UnallocatedPayment, note: str, by: str) -> Donation:
-    """Make an unallocated bank transfer the donation it was meant to be, on an operator's decision.
+    """Apply an unallocated bank transfer to its donation, on an operator's decision.
 
     It is settled. A donation that was cancelled meanwhile stays so, and is made anew. Raises InvalidState.
     """

@@ -34,7 +34,7 @@ COLUMNS: Final = f"{BASE_COLUMNS}, {DONOR_SHOWN_COLUMN}"
 
 
 def donation_from_row(row: Record) -> Donation:
-    """From a row that begins with ``COLUMNS``."""
+    """The donation in a row that starts with ``COLUMNS``."""
     minor, currency = row[8:10]
     settled_at, settled_minor, settled_currency = row[21:24]
     settlement = SettledAmount(settled_at, Money(settled_minor, settled_currency)) if settled_at else None

@@ -307,7 +307,7 @@ async def has_stale_totals(tx: Tx) -> bool:
 
 
 async def count_paid_by_day(tx: Tx, partner: Partner, first: date) -> dict[date, int]:
-    """How many donations that were paid were created on each day (UTC) from ``first`` on."""
+    """Count paid donations by their day of creation (UTC) since ``first``."""
     rows = await tx.fetch(
         f"""
         select day, sum(donations)::bigint as donations from (

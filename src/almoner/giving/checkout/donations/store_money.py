@@ -67,7 +67,7 @@ where partner_id = $1 and organisation_id = $2 and {_PAYABLE} order by 3
 
 
 async def list_unpaid_balances(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
-    """As ``balances_awaiting_disbursement``, of one partner and nonprofit."""
+    """Like ``balances_awaiting_disbursement``, for one partner and nonprofit."""
     return [DisbursementBatch(*row) for row in await tx.fetch(UNPAID_BALANCES_OF, partner.id, organisation_id)]
 
 
@@ -113,7 +113,7 @@ async def add_to_disbursement(
 
 @across_partners("held")
 async def remove_from_disbursement(tx: Tx, donation_id: UUID) -> None:
-    """Take one donation out of its payout."""
+    """Remove one donation from its disbursement."""
     await tx.execute("update donation set disbursement_id = null where id = $1", donation_id)
 
 

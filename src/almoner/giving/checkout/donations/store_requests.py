@@ -86,7 +86,7 @@ order by id limit $2 for no key update
 
 @across_partners("held")
 async def lock_unpaid_of_request(tx: Tx, request_id: UUID, limit: int) -> list[tuple[UUID, int]]:
-    """The oldest donations of a request that no money covers yet, with their amounts; held."""
+    """The oldest unpaid donations of a request with their amounts, locked."""
     return [(row["id"], row["amount_minor"]) for row in await tx.fetch(_LOCK_UNPAID, request_id, limit)]
 
 

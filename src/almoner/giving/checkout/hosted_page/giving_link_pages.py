@@ -155,7 +155,7 @@ class GivingLinkPages:
 
     @with_error_pages
     async def send(self, request: Request) -> Response:
-        """Make the session and go on to pay; or the form with its problems."""
+        """Create the session and proceed to payment, or show the form with its problems."""
         form = await forms.read_form(request)
         typed = DonationForm.from_form(form)
         try:

@@ -471,7 +471,7 @@ class DonationPages:
         return self._clock.now() < giving.session.grace_ends_at()
 
     def amounts_of(self, giving: SessionView) -> domain.DonationAmounts:
-        """What may be given."""
+        """The amounts that a donor can choose."""
         session = giving.session
         return domain.donation_amounts_for(session.currency or service.FALLBACK_CURRENCY, session.options)
 

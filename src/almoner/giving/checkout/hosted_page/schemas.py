@@ -74,7 +74,7 @@ class DonationForm(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_form(cls, form: Mapping[str, object]) -> "DonationForm":
-        """From the posted fields."""
+        """The form from the posted fields."""
         return cls(
             amount=_clean(form.get("amount")),
             typed=_clean(form.get("typed")),

@@ -101,7 +101,7 @@ class SessionView:
 
 
 async def load_session(tx: Tx, session_id: UUID) -> SessionView:
-    """All that the page shows. Raises NotFound."""
+    """Load everything that the page shows. Raises NotFound."""
     session = await sessions.get_for_page(tx, session_id)
     gift = await donations.load_session_donation(tx, session.id)
     attempts = await payments.count_card_tries(tx, gift.donation.id) if gift.donation else 0

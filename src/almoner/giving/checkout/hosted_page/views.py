@@ -218,7 +218,7 @@ class HostedPageViews:
     def transfer_page(
         self, giving: SessionView, transfer: AwaitedTransfer, *, action: str, csrf: str, notice: FormNotice | None
     ) -> Response:
-        """Where to transfer the donation, and under which reference; once it is confirmed, that it is waited for."""
+        """The page with the transfer details and reference, or with the note that the transfer is awaited."""
         language, reported = self.language(giving), epc_qr_payload(transfer)
         return self._pages.render_page(
             "transfer.html",
@@ -325,7 +325,7 @@ class HostedPageViews:
         return _with_retry_after(page, notice)
 
     def unexpected_error(self, request: Request, error: Exception) -> Response:
-        """Something failed that nobody expected: a page for the donor, and the error for the log."""
+        """The page after an unexpected error, which is logged."""
         return ServerErrorResponse(self.message_page(request, "broken", 500, "info"), error)
 
     def _targets(self, giving: SessionView) -> tuple[str, ...]:

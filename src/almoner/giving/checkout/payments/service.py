@@ -76,7 +76,7 @@ async def create_attempt(
 
 
 async def start_transfer(tx: Tx, payment: Payment, url: str) -> Payment:
-    """Make a new attempt a bank transfer with its own reference."""
+    """Turn a new attempt into a bank transfer with its own reference."""
     called = iso11649.creditor_reference(encode_uuid(payment.id)[-iso11649.LENGTH :].upper())
     await store.update_status(tx, payment.id, "open", _transfer_state(tx, payment, called, url))
     return await get_for_update(tx, payment.id)

@@ -62,7 +62,7 @@ async def insert(tx: Tx, payment: Payment) -> None:
 
 
 async def mark_called(tx: Tx, payment_id: UUID) -> None:
-    """From now on the provider may know of an attempt."""
+    """Record that the provider may know an attempt from now on."""
     await tx.execute("update payment set called_at = $2 where id = $1 and called_at is null", payment_id, tx.real_now)
 
 
@@ -135,7 +135,7 @@ async def list_open_of_amount(tx: Tx, provider: str, money: Money, limit: int) -
 
 
 async def count_card_tries(tx: Tx, donation_id: UUID) -> int:
-    """How many times a card was tried for a donation; a payment that failed was tried at least once."""
+    """Count the card attempts for a donation; a failed payment counts at least once."""
     return int(
         await tx.fetchval(
             """

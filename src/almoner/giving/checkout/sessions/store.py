@@ -240,7 +240,7 @@ async def expire_due(tx: Tx, limit: int) -> list[DonationSession]:
 
 
 async def expire(tx: Tx, partner: Partner, session_id: UUID) -> DonationSession | None:
-    """Let an open session end now; None when it is not open, or not the partner's."""
+    """Expire an open session now; None if it is not open or not the partner's."""
     row = await tx.fetchrow(
         f"""
         update donation_session set status = 'expired', status_changed_at = $3

@@ -154,7 +154,7 @@ class DisbursementFilters:
 
 @dataclass(frozen=True, slots=True)
 class OperatorFilters:
-    """What operators may narrow the disbursements of all partners by; None: not narrowed."""
+    """Operators' filters for the disbursements of all partners; None: no filter."""
 
     status: DisbursementStatus | None = None
     waiting_reason: WaitingReason | None = None

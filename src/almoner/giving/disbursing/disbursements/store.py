@@ -173,7 +173,7 @@ async def insert_confirmation(tx: Tx, disbursement: Disbursement, confirmation: 
 
 @across_partners("sweep")
 async def mark_propagated(tx: Tx, disbursement_id: UUID) -> None:
-    """All donations of a disbursement have followed its status."""
+    """Record that all donations of a disbursement have its status."""
     await tx.execute("update disbursement set propagating = false where id = $1", disbursement_id)
 
 

@@ -90,7 +90,7 @@ async def request_confirmation_once(tx: Tx, verification_id: UUID, contact: Nonp
 
 
 async def enqueue_confirmation_request(tx: Tx, verification_id: UUID) -> None:
-    """Have it asked right after the commit, where its address is known."""
+    """Ask the nonprofit after the commit, if its address is known."""
     await REQUEST.enqueue(tx, VerificationJobDetails(verification_id), unique=str(verification_id))
 
 

@@ -50,7 +50,7 @@ async def find(tx: Tx, confirmation_id: UUID) -> OrganisationConfirmation | None
 
 
 async def list_confirmations(tx: Tx, verification_id: UUID) -> list[OrganisationConfirmation]:
-    """All questions about a verification, oldest first."""
+    """All confirmation requests of a verification, oldest first."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from monetary_donation_confirmation where verification_id = $1 order by id",
         verification_id,
@@ -109,7 +109,7 @@ select count(*) from monetary_donation_confirmation_email where email_hash = $1 
 
 
 async def count_recent_mails(tx: Tx, email_hash: bytes, since: datetime) -> int:
-    """How often an address was written to; until the transaction ends nobody else asks this."""
+    """Count recent emails to an address, which is locked until the transaction ends."""
     lock = int.from_bytes(email_hash[:8], signed=True)
     await tx.fetchval("select pg_advisory_xact_lock($1)", lock)
     found: int = await tx.fetchval(_COUNT_RECENT_MAILS, email_hash, since)

@@ -34,7 +34,7 @@ _BETWEEN: Final = re.compile(r"[\s.\-‐-―]+")
 
 
 def parse_account_numbers(fields: Mapping[str, str | None]) -> AccountNumbers:
-    """Parse typed account numbers by the rules of their country. Raises PayeeAccountError."""
+    """Parse entered account numbers by the rules of their country. Raises PayeeAccountError."""
     typed = {name: _BETWEEN.sub("", value).upper() for name, value in fields.items() if value}
     bic = typed.pop("bic", None)
     scheme = _scheme(set(typed))
@@ -54,7 +54,7 @@ def parse_account_numbers(fields: Mapping[str, str | None]) -> AccountNumbers:
 
 
 def is_same_account_number(known: AccountNumbers, entered: str) -> bool:
-    """Whether a typed number is that of a known account."""
+    """Whether an entered number is that of a known account."""
     if known.scheme == "nz":
         return _pad_new_zealand(entered) == known.account
     return _BETWEEN.sub("", entered).upper() == (known.bank or "") + known.account

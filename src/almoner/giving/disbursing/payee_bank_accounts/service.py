@@ -219,7 +219,7 @@ async def deny_ownership(tx: Tx, account_id: UUID) -> bool:
 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
-    """How many accounts wait for a review, and since when."""
+    """Collect metrics: accounts that wait for approval, and since when."""
     count, since = await store.count_proposed(tx)
     telemetry.payees.set_open("account", count, (tx.now - since).total_seconds() if since else 0.0)
 

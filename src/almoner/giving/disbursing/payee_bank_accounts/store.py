@@ -189,7 +189,7 @@ async def current_accounts(tx: Tx, organisation_ids: Sequence[UUID], currency: s
 
 
 async def count_proposed(tx: Tx) -> tuple[int, datetime | None]:
-    """How many accounts are proposed, and when the first one was proposed."""
+    """Count proposed accounts, with the time of the oldest proposal."""
     [row] = await tx.fetch("select count(*), min(proposed_at) from payee_bank_account where status = 'proposed'")
     return row[0], row[1]
 

@@ -34,7 +34,7 @@ class RemittanceLine:
 
     @property
     def paid_minor(self) -> int:
-        """What of it is in the disbursement."""
+        """The part of the donation in the disbursement."""
         return self.given_minor - self.fee_minor - self.refunded_minor
 
 
@@ -53,7 +53,7 @@ class RemittanceTotals:
         return self.given_minor - self.fee_minor - self.refunded_minor
 
     def remittance_with_lines(self, lines: Iterable[RemittanceLine]) -> "RemittanceTotals":
-        """With further donations."""
+        """The totals with further donations added."""
         found = list(lines)
         return RemittanceTotals(
             self.gifts + len(found),

@@ -95,7 +95,7 @@ WaitingKind = Literal["monetary_donation_verification", "verification_flag"]
 
 @dataclass(frozen=True, slots=True)
 class WaitingVerification:
-    """What waits for reviewers. ``id``: of the verification or the flag; ``reviewed``: by the first of two people."""
+    """A verification or flag that waits for reviewers. ``reviewed``: by the first of two people."""
 
     kind: WaitingKind
     id: UUID
@@ -175,7 +175,7 @@ def decisions_by_match(matches: Iterable[ScreeningMatch], ids: Ids) -> dict[str,
 
 
 def flags_raised_by(before: CheckFinding | None, now: CheckFinding) -> Iterator[FlagKind]:
-    """What changed since the check succeeded.
+    """The flags for changes since the check succeeded.
 
     Where a person decided without evidence nothing has expired.
     """

@@ -198,7 +198,7 @@ async def newest_verifications(
 
 
 async def list_open_flags(tx: Tx, limit: int) -> list[VerificationFlag]:
-    """What waits for two people, newest first."""
+    """Open flags that wait for two reviewers, newest first."""
     return await store_findings.flags_with_status(tx, "open", limit)
 
 
@@ -335,7 +335,7 @@ async def reopen(
 
 
 async def expire_now(tx: Tx, scope: Scope, verification_id: UUID) -> MonetaryDonationVerification:
-    """Let its time be over before it is, as the sandbox may. Raises NotFound, InvalidState."""
+    """Expire a verification early, in the sandbox. Raises NotFound, InvalidState."""
     return await transitions.store_transition(
         tx, (await transitions.get_for_update(tx, scope, verification_id)).as_expired(tx.now)
     )
@@ -365,7 +365,7 @@ async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> 
 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
-    """How many verifications and flags wait, and since when."""
+    """Collect metrics: waiting verifications and flags, and since when."""
     for kind, (count, at) in (await store_findings.count_waiting(tx)).items():
         since = at and (at - domain.LIFETIME if kind == "verification" else at)
         telemetry.payees.set_open(kind, count, (tx.now - since).total_seconds() if since else 0.0)

@@ -63,7 +63,7 @@ async def newest_finding(tx: Tx, verification_id: UUID, check: CheckType) -> Sto
 
 
 async def list_findings(tx: Tx, verification_id: UUID) -> list[StoredFinding]:
-    """All that was seen, oldest first."""
+    """All findings of a verification, oldest first."""
     rows = await tx.fetch(
         f"select {_FINDING} from monetary_donation_finding f where verification_id = $1 order by id", verification_id
     )
@@ -167,7 +167,7 @@ async def close_expiry_flags(tx: Tx, verification_id: UUID, check: CheckType) ->
 
 
 async def list_flags(tx: Tx, verification_id: UUID) -> list[VerificationFlag]:
-    """All of a verification, oldest first."""
+    """All flags of a verification, oldest first."""
     rows = await tx.fetch(f"{_FLAG} where g.verification_id = $1 order by g.id", verification_id)
     return [_flag(row) for row in rows]
 
@@ -190,7 +190,7 @@ where f.status = 'open' and v.status in ('pending', 'approved')
 
 @across_partners("operators")
 async def count_waiting(tx: Tx) -> Mapping[str, tuple[int, datetime | None]]:
-    """How many verifications and flags wait; when the first verification expires, and the first flag was raised."""
+    """Count waiting verifications and flags, with the first expiry and the first flag's time."""
     [pending], [flagged] = await tx.fetch(_COUNT_PENDING, tx.now), await tx.fetch(_COUNT_OPEN_FLAGS)
     return {"verification": (pending[0], pending[1]), "flag": (flagged[0], flagged[1])}
 

@@ -50,7 +50,7 @@ _FIELDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ScheduleDonor:
-    """Who gave, as HMRC takes it."""
+    """The donor in HMRC's format."""
 
     title: str
     first_name: str
@@ -78,7 +78,7 @@ class ClaimSchedule:
 
     @property
     def lines(self) -> int:
-        """How many it has."""
+        """The number of lines."""
         return max((one.line for one in self.listed), default=0)
 
 
@@ -137,7 +137,7 @@ def _find_line(
 
 
 def schedule_donor_of(declarer: Declarer) -> tuple[ScheduleDonor | None, tuple[str, ...]]:
-    """Who declared as HMRC takes it, or all that it would not take."""
+    """The donor in HMRC's format, or the reasons why HMRC would not accept them."""
     found = claimable.find_declarer_problems(declarer)
     # HMRC does without a title.
     problems = [f"{_FIELDS[field]} {problem.sentence}" for field, problem in found.items() if field != "title"]

@@ -118,7 +118,7 @@ where d.organisation_id = $1 and d.created_at < $2 and d.gift_aid_id is not null
 
 @across_partners("operators")
 async def count_expired_donations(tx: Tx, organisation_id: UUID, cutoff_at: datetime) -> int:
-    """How many donations of a charity were never claimed for in time."""
+    """Count a charity's donations that were not claimed in time."""
     return int(await tx.fetchval(EXPIRED, organisation_id, cutoff_at))
 
 
@@ -157,7 +157,7 @@ async def list_for_operators(
 
 
 async def count_for_operators(tx: Tx, status: ClaimStatus | None, organisation_id: UUID | None, max_count: int) -> int:
-    """How many match, at most one more than ``max_count``."""
+    """Count matching claims, up to one more than ``max_count``."""
     where = keyset.equal({"organisation_id": organisation_id, "status": status})
     return await keyset.count_up_to(tx, "gift_aid_claim", where, max_count)
 
@@ -258,7 +258,7 @@ _CLAIMED_DONATION: Final = f"select {_CLAIMED} from {_GIFTS} where c.claim_id = 
 
 @across_partners("operators")
 async def find_claimed_donation(tx: Tx, claim_id: UUID, donation_id: UUID) -> ClaimedDonation | None:
-    """A donation of a claim that the caller holds."""
+    """A donation of a locked claim."""
     row = await tx.fetchrow(_CLAIMED_DONATION, claim_id, donation_id)
     return ClaimedDonation(*row) if row else None
 
@@ -337,7 +337,7 @@ order by a.id for no key update of a
 
 @across_partners("operators")
 async def lock_open_adjustments(tx: Tx, organisation_id: UUID) -> list[Adjustment]:
-    """What HMRC paid a charity for and has to have back, the oldest first, locked until the transaction ends."""
+    """A charity's open adjustments, oldest first, locked until the transaction ends."""
     return [Adjustment(*row) for row in await tx.fetch(_LOCK_OPEN_ADJUSTMENTS, organisation_id)]
 
 
@@ -360,7 +360,7 @@ async def newest_adjustments(
 
 
 async def deduct_adjustments(tx: Tx, claim: GiftAidClaim, taken: Sequence[tuple[UUID, int]]) -> None:
-    """Take parts of adjustments, which the caller holds, off a claim."""
+    """Deduct parts of locked adjustments from a claim."""
     ids, minors = [one for one, _ in taken], [minor for _, minor in taken]
     await tx.execute(
         """

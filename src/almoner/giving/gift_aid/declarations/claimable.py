@@ -100,7 +100,7 @@ def normalise_declarer(declarer: Declarer) -> Declarer:
 
 
 def find_declarer_problems(declarer: Declarer) -> Problems:
-    """What HMRC would not accept, by field."""
+    """Find what HMRC would not accept, by field."""
     found: dict[str, DeclarerProblem | None] = {
         "title": _title_problem(declarer.title),
         "first_name": _name_problem(declarer.first_name or "", _JOINT),
@@ -141,7 +141,7 @@ def schedule_postcode(declarer: Declarer) -> str | None:
 
 
 def is_in_uk(country: str) -> bool:
-    """Whether a typed country is the United Kingdom or a part of it."""
+    """Whether an entered country is the United Kingdom or a part of it."""
     parts = [part for part in map(_folded, _BESIDE_NATION.split(country)) if part]
     return bool(parts) and all(part in _NATIONS for part in parts)
 

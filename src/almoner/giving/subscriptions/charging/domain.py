@@ -52,5 +52,5 @@ def _first_try(subscription: DonationSubscription, now: datetime, zone: tzinfo) 
 
 
 def closes_at(due_on: date, zone: tzinfo) -> datetime:
-    """From when on a date is not charged any more."""
+    """From when on a date can no longer be charged."""
     return recurrence.moment_of(last_day_of(due_on) + timedelta(days=1), time(), zone)

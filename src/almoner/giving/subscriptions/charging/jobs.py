@@ -33,7 +33,7 @@ async def on_register_changed(tx: Tx, _changed: Sequence[RegisterChanged]) -> No
 
 @tasks.job(_FOLLOW)
 async def propose_successors(context: JobContext, _job: JobOf[Nothing]) -> Result:
-    """Ask the donors, each in a transaction of its own; one that fails keeps no other from it, and is tried again."""
+    """Propose successors of merged nonprofits to donors, each in its own transaction."""
     after: UUID | None = None
     failed: Exception | None = None
     while True:

@@ -161,7 +161,7 @@ class DonationSubscription:
         return recurrence.next_date(self.anchor_on, self.frequency, after)
 
     def dates_until(self, last: date) -> list[date]:
-        """Its dates from the next one to a day, this one included."""
+        """Its dates from the next one until a day, inclusive."""
         found = []
         due = self.next_due_on
         while due is not None and due <= last:

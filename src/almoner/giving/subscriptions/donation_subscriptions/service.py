@@ -287,7 +287,7 @@ async def change_metadata(
 async def request_change(
     tx: Tx, subscription: DonationSubscription, minor: int, frequency: Frequency
 ) -> DonationSubscription:
-    """A partner's change of a locked plan: at once where the donor gives less, else it waits for the donor.
+    """Change a locked subscription for a partner: at once if the amount falls, else once the donor agrees.
 
     Raises InvalidState.
     """
@@ -373,7 +373,7 @@ async def pause(
 async def pause_locked(
     tx: Tx, subscription: DonationSubscription, until: datetime | None, reason: PauseReason
 ) -> DonationSubscription:
-    """Like ``pause``, for a locked active plan."""
+    """Like ``pause``, for a locked active subscription."""
     subscription = await save(
         tx, domain.as_paused(subscription, until, reason, tx.deployment.time_zone), domain.UPDATED
     )
@@ -389,7 +389,7 @@ async def resume(tx: Tx, partner: Partner, subscription_id: UUID) -> DonationSub
 
 
 async def resume_locked(tx: Tx, subscription: DonationSubscription) -> DonationSubscription:
-    """Like ``resume``, for a locked plan."""
+    """Like ``resume``, for a locked subscription."""
     domain.ensure_status(subscription, "paused")
     subscription, missed = domain.as_resumed(subscription, tx.now, tx.deployment.time_zone)
     await skip_dates(tx, subscription.id, missed, "paused")

@@ -110,7 +110,7 @@ async def mark_paid(tx: Tx, charge: SubscriptionCharge, charged_on: date) -> Non
 
 
 async def close_charge(tx: Tx, charge: SubscriptionCharge, reason: SkipReason | None) -> None:
-    """Settle an open date unpaid: skipped for a reason, or failed."""
+    """Close an open date unpaid: skipped for a reason, or failed."""
     await tx.execute(
         """
         update donation_subscription_charge set status = $3, skip_reason = $4, next_attempt_at = null,

@@ -102,7 +102,7 @@ async def change_day(tx: Tx, submitted_form: SubmittedForm) -> Problems:
 
 
 async def pause(tx: Tx, submitted_form: SubmittedForm) -> Problems:
-    """Nothing is charged for some months, or until the donor resumes."""
+    """Pause for some months, or until the donor resumes."""
     months = submitted_form.field("months")
     if months not in ("open", *map(str, domain.PAUSE_MONTHS)):
         return {"months-1": "regular.pause.problem"}

@@ -55,7 +55,7 @@ class RegularDonation:
 
 @dataclass(frozen=True, slots=True)
 class RegularDonations:
-    """All plans of a donor with a partner, newest first; ended ones last."""
+    """All subscriptions of a donor with a partner, newest first; ended ones last."""
 
     opened_by: DonationSubscription
     partner: PartnerAccount

@@ -105,7 +105,7 @@ class RegularDonationPages(LinkedPages):
 
     @with_error_pages
     async def show(self, request: Request) -> Response:
-        """All regular donations of the donor."""
+        """Show all regular donations of the donor."""
         if self._ids.parse("donation", request.path_params["id"]) is not None:
             return await self._back_from_provider(request)
         subscription_id, visit = self._visited(request)
@@ -123,7 +123,7 @@ class RegularDonationPages(LinkedPages):
 
     @with_error_pages
     async def request_link(self, request: Request) -> Response:
-        """Have a new link mailed to the donor's address."""
+        """Email a new link to the donor's address."""
         subscription_id, visit = self._link_visit(request)
         if await self._posted(request, visit) is None:
             return await self._link_page(subscription_id, visit, status=403)

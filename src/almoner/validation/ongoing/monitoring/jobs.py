@@ -75,7 +75,7 @@ async def on_screening_changed(tx: Tx, changed: Sequence[ScreeningChanged]) -> N
 
 @tasks.reacts_to(COMPARED)
 async def on_list_compared(tx: Tx, compared: Sequence[WatchlistImportEvent]) -> None:
-    """All who are watched were compared with versions of lists."""
+    """Record that all monitored subjects were compared with these list versions."""
     for reported in compared:
         await service.set_compared_version(tx, reported.list, reported.load)
 
