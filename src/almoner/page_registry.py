@@ -16,6 +16,7 @@ from almoner.access.providers import pages as providers_pages
 from almoner.console import links as console_links
 from almoner.console.service_status_page import StatusPage, StatusRenderer
 from almoner.dashboard import pages as dashboard_pages
+from almoner.dossiers import DOSSIERS
 from almoner.giving.account_notices.pages import TEMPLATES as ACCOUNT_TEMPLATES
 from almoner.giving.account_notices.pages import AccountNoticePages
 from almoner.giving.checkout.donations import flows as donations_flows
@@ -133,6 +134,7 @@ def _people_pages(parts: PageParts) -> list[BaseRoute]:
             parts.blobs,
             partial(render_form_preview, PageRenderer(db.deployment, APPLICATION_TEMPLATES, catalogues)),
             parts.limits,
+            DOSSIERS,
         ),
         *members_pages.routes(
             gate, PageRenderer(db.deployment, members_pages.TEMPLATES, catalogues), dashboard_pages.RECORD_PATHS
@@ -168,6 +170,7 @@ def _console_routes(parts: PageParts, gate: PageGuard, beside: Sequence[Route]) 
         parts.rules,
         own,
         REVIEW_HANDLERS,
+        DOSSIERS,
         preview,
         tuple(REGISTER_SOURCES),
         tuple(WATCHLIST_SOURCES),

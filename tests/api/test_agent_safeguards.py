@@ -2,7 +2,9 @@
 
 from uuid import UUID
 
-from almoner.platform.database.transactions import ALL_PARTNERS, Partner
+from almoner.kit.evidence import EvaluationStep
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.evidence import store as evidence_store
 from almoner.validation.agents import email_confirmation
 from almoner.validation.agents import service as agents
 from almoner.validation.agents.confirmation_codes import EMAILS_PER_ADDRESS, SANDBOX_LIMIT_FACTOR
@@ -18,6 +20,11 @@ TEST = "charity.example"
 
 def somebody(domain: str = TEST) -> str:
     return f"{unique('ada').replace(' ', '.').lower()}@{domain}"
+
+
+async def evidence_steps(tx: Tx, verification_id: UUID) -> list[EvaluationStep]:
+    """Every step of the evidence, oldest first."""
+    return [step for one in await evidence_store.list_evaluations(tx, verification_id) for step in one.steps]
 
 
 async def unchecked(service: Service, tenant: Tenant, email: str) -> AgentVerification:
@@ -36,7 +43,7 @@ async def test_an_address_that_nobody_confirmed_passes_by_no_domain(
     made = await unchecked(service, tenant, somebody())
     async with service.db.read() as tx:
         assert (await agents.get(tx, tenant.partner, made.id)).status == "pending_review"
-        steps = {step.name: step for step, _ in await agents.list_evaluation_steps(tx, made.id)}
+        steps = {step.name: step for step in await evidence_steps(tx, made.id)}
         reasons = await tx.fetchval("select reasons from review where subject_id = $1", made.id)
     assert steps["domain_agreement"].verdict == "pass"
     assert (steps["email_confirmation"].verdict, steps["email_confirmation"].code) == ("unknown", "email_not_confirmed")
@@ -60,9 +67,7 @@ async def test_an_address_has_its_share_of_mails_whichever_verifications_send_th
     withheld_id = service.db.deployment.ids.parse("agentverification", withheld["id"])
     assert withheld_id is not None
     async with service.db.read() as tx:
-        reported = [
-            (step.name, step.verdict, step.code) for step, _ in await agents.list_evaluation_steps(tx, withheld_id)
-        ]
+        reported = [(step.name, step.verdict, step.code) for step in await evidence_steps(tx, withheld_id)]
         assert reported[0] == ("confirmation_mail", "warn", "address_has_its_share")
     async with service.db.write() as tx:
         assert not await email_confirmation.resend_confirmation(tx, withheld_id), "nor by asking again"

@@ -9,7 +9,7 @@ from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.configurations.service import ConfigurationInput
 from almoner.validation.ongoing.eligibility import service as eligibility
-from almoner.validation.ongoing.eligibility.domain import AllowedActivities, EligibilityInput
+from almoner.validation.ongoing.eligibility.domain import EligibilityInput
 from almoner.validation.ongoing.monitoring import service as monitoring
 from tests.support import eligibility as activities
 from tests.support import factories, validation
@@ -146,8 +146,8 @@ async def test_allowed_activities_decide_anew_and_tell_only_changes(
     assert activities.summary(now[choir["id"]]) == ("pass", ["c"], []), "allowed with the wider one"
     assert (await activities.told(service, api))[len(before) :] == [now[cats["id"]]]
     (_, last) = await activities.evidence(service, choir)
-    assert (last.occasion, last.results_changed) == ("configuration_changed", False)
-    assert last.allowed == AllowedActivities(frozenset((DOGS, PERFORMING)))
+    assert (last.occasion, last.facts["resultsChanged"]) == ("configuration_changed", False)
+    assert last.facts["allowed"] == sorted((DOGS, PERFORMING))
     await change(service, api, own, allowedActivitySubTags=[activities.tag(service, DOGS)])
     status, confirmed, rejected = activities.summary(await activities.shown(api, both))
     assert (status, set(confirmed), rejected) == ("pass", {"d", "c"}, ["c"])

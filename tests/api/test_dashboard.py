@@ -12,7 +12,7 @@ from almoner.access.people.domain import MEMBER_ROLES, MemberRole
 from almoner.dashboard.record_lists import LISTS
 from almoner.giving.accounting.monthly_reports import service as reports
 from almoner.giving.accounting.monthly_reports.domain import LAYOUTS
-from tests.support import factories, submissions
+from tests.support import agents, factories, submissions, validation
 from tests.support.client import Client, data
 from tests.support.members import desk
 from tests.support.regular_gifts import begin_plan
@@ -37,6 +37,16 @@ WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/request-log": DEVELOPERS,
     "/request-log/{request}": DEVELOPERS,
     **{f"{one.path}.csv": _AREAS[one.area] for one in LISTS},
+    **{
+        f"{path}/dossier.{format_}": EVERYBODY
+        for path in (
+            "/validation-requests/{case}",
+            "/agent-verifications/{agent}",
+            "/monitoring-subscriptions/{monitoring}",
+            "/eligibility-subscriptions/{eligibility}",
+        )
+        for format_ in ("json", "pdf")
+    },
     "/donation-sessions/new": FINANCE,
     "/validation-invites/new": REVIEWERS,
     "/validation-requests/new": REVIEWERS,
@@ -110,6 +120,8 @@ async def records(service: Service, tenant: Tenant, api: Client) -> dict[str, st
         "eligibility": eligibility,
         "link": await factories.giving_link(service, api),
         "form": {"id": await submissions.configured(api, "compliance", partnerFields=submissions.QUESTIONS)},
+        "case": await validation.requested(api),
+        "agent": await agents.create(service, api),
         "plan": {"id": (await begin_plan(service, api)).id},
     }
     return {name: record["id"] for name, record in made.items()}

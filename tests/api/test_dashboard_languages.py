@@ -19,7 +19,7 @@ from tests.support.members import Desk, desk, member
 from tests.support.regular_gifts import begin_plan
 from tests.support.service import Service, Tenant, serving
 
-FILES = (".csv", ".pdf")
+FILES = (".csv", ".json", ".pdf")
 MONTHS = frozenset(Locale("en").months["stand-alone"]["wide"].values())
 FORMS: dict[str, dict[str, str]] = {
     "/application-forms/new": {"name": "", "branding.primaryColor": "greenish"},

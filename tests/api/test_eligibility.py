@@ -86,10 +86,10 @@ async def test_suggested_ones_are_confirmed_or_left_out(service: Service, api: C
     made = await evaluated(service, api, organisation, *suggested)
     assert made["suggestedActivitySubTags"] == [await sub_tag(api, one) for one in suggested]
     (decision,) = await evidence(service, made)
-    verdicts = {found.code: (found.verdict, found.rule, found.suggested) for found in decision.findings}
-    assert verdicts[DOGS] == ("confirmed", "ntee:D20", True)
-    assert verdicts[CHURCHES] == ("confirmed", "name:church", True)
-    assert verdicts[HOUSING] == ("left_out", None, True)
+    verdicts = {step.name: (step.verdict, step.code, step.facts["suggested"]) for step in decision.steps}
+    assert verdicts[DOGS] == ("pass", "ntee:D20", True)
+    assert verdicts[CHURCHES] == ("pass", "name:church", True)
+    assert verdicts[HOUSING] == ("not_applicable", None, True)
     assert made["results"]["eligibilityStatus"] == "pass"
     # Words of the name say more, but the register says what it does: only what was asked about is taken from them.
     assert {one["id"] for one in made["results"]["confirmedActivitySubTags"]} == set(suggested[:2])

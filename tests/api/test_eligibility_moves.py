@@ -229,7 +229,7 @@ async def test_s1_cancelling_against_evaluating(service: Service, api: Client) -
         now = await shown(api, made)
         assert now["status"] == "cancelled"
         heard = [one for one in await told(service, api) if one["id"] == made["id"]]
-        stored = [one for one in await evidence(service, made) if one.results_changed]
+        stored = [one for one in await evidence(service, made) if one.facts["resultsChanged"]]
         known = now["results"]["eligibilityStatus"] is not None
         assert len(heard) == len(stored) == known, "told once if it was evaluated first, else never"
         assert all(one["status"] == "live" for one in heard)

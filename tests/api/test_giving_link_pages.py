@@ -282,11 +282,11 @@ async def _flag(service: Service, api: Client, organisation: str) -> None:
         await tx.execute(
             """
             with finding as (
-                insert into monetary_donation_finding
-                    (id, verification_id, type, outcome, source, facts, checked_at)
-                select gen_random_uuid(), id, 'bank_details', 'succeeded', 'a letter', '{}', now()
+                insert into evidence (id, kind, record_id, partner_id, reasons, facts, steps, recorded_at)
+                select gen_random_uuid(), 'monetary_donation_verification', id, partner_id, '{}', '{"expiresAt": null}',
+                    '[{"name": "bank_details", "verdict": "pass", "source": "a letter", "facts": {}}]', now()
                 from monetary_donation_verification where organisation_id = $1
-                returning id, verification_id
+                returning id, record_id as verification_id
             )
             insert into monetary_donation_flag
                 (id, verification_id, finding_id, kind, status, raised_at, status_changed_at)

@@ -170,7 +170,9 @@ async def asked(service: Service) -> str | None:
     """Where the nonprofit was asked."""
     async with service.db.read() as tx:
         found: str | None = await tx.fetchval("select email from agent_representation_request order by id desc limit 1")
-        steps = await tx.fetchval("select count(*) from agent_verification_step where facts::text ~ 'office@'")
+        steps = await tx.fetchval(
+            "select count(*) from evidence where kind = 'agent_verification' and steps::text ~ 'office@'"
+        )
     assert steps == 0, "an address is nowhere else"
     return found
 

@@ -126,7 +126,7 @@ async def test_who_is_not_named_is_asked_about(
 ) -> None:
     record = await asked(world, partner, name, number, place)
     assert record["acceptedAt"] is None
-    assert reason in (await evidence(world, record))[-1].outcome.reasons
+    assert reason in (await evidence(world, record))[-1].reasons
 
 
 async def test_the_evidence_names_who_may_be_meant(world: Service, partner: Client) -> None:

@@ -142,7 +142,7 @@ async def test_an_unloaded_register_waits_for_a_person(service: Service, api: Cl
     made = await decided(service, api, registryName="CNPJ", registryId="02.326.629/0001-51", countryCode="BRA")
     assert (made["acceptedAt"], made["rejectedAt"]) == (None, None)
     (evaluation,) = await evidence(service, made)
-    assert evaluation.outcome.reasons == ("register_not_loaded",)
+    assert evaluation.reasons == ("register_not_loaded",)
 
 
 async def test_i1_a_repeated_creation_is_answered_and_not_done_again(api: Client) -> None:
@@ -248,7 +248,7 @@ async def test_other_names_are_no_test_values(service: Service, api: Client) -> 
 async def test_a_test_value_keeps_the_rules_of_life(service: Service, api: Client) -> None:
     assert (await refused(api, name="test_accept", registryId="1"))[1] == "validation_request/invalid_registry_id"
     made = await decided(service, api, name="test_accept", **UNHEARD_OF)
-    assert [one.outcome.reasons for one in await evidence(service, made)] == [("register_not_loaded",)]
+    assert [one.reasons for one in await evidence(service, made)] == [("register_not_loaded",)]
     for action in ("accept", "reject"):
         answer = await api.post(SIMULATE, {"id": made["id"], "action": action})
         assert (answer.status_code, answer.json()["error"]["code"]) == INVALID_STATE

@@ -88,7 +88,7 @@ async def test_the_others_wait_with_their_reasons(
     record = await decided(world, partner, registryName=registry, registryId=number, name=name, countryCode=country)
     assert (record["acceptedAt"], record["rejectedAt"]) == (None, None)
     (evaluation,) = await evidence(world, record)
-    assert evaluation.outcome.reasons == reasons
+    assert evaluation.reasons == reasons
 
 
 async def test_in_production_a_test_value_is_a_name_and_nothing_is_simulated(
@@ -122,7 +122,7 @@ async def test_settings_say_how_much_is_decided_without_a_person(
         api = service.client((await service.tenant()).secret)
         record = await decided(service, api, name="Ashland Relief Funds", registryId="11-1111111")
         (evaluation,) = await evidence(service, record)
-        assert evaluation.outcome.reasons == reasons
+        assert evaluation.reasons == reasons
         assert (record["acceptedAt"] is not None) is (not reasons)
         await api.close()
 

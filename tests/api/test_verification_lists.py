@@ -80,8 +80,11 @@ async def test_settled_11_whoever_cannot_be_compared_waits_for_a_person(
     await alone.drain()
     assert (await shown(api, made))["status"]["type"] == "pending"
     async with alone.db.read() as tx:
-        found = await tx.fetch("select outcome, reason from monetary_donation_finding where type = 'compliance'")
-    assert [tuple(row) for row in found] == [("unclear", "not_screened")]
+        found = await tx.fetch(
+            "select steps -> 0 ->> 'verdict', steps -> 0 ->> 'code' from evidence "
+            "where kind = 'monetary_donation_verification' and steps -> 0 ->> 'name' = 'compliance'"
+        )
+    assert [tuple(row) for row in found] == [("unknown", "not_screened")]
 
 
 @pytest.mark.parametrize(("decision", "status"), [(OTHER, "approved"), (SAME, "rejected")])

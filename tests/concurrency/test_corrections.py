@@ -120,10 +120,11 @@ async def test_rules_that_look_as_a_number_is_corrected_see_one_of_the_two(servi
         assert now["requirements"][0]["registryId"] == after
         async with service.db.read() as tx:
             rows = await tx.fetch(
-                "select corrections from validation_request_evaluation where validation_request_id = $1 order by id",
+                "select (facts ->> 'corrections')::int as corrections from evidence where record_id = $1 order by id",
                 request,
             )
-            newest = await validation_requests.find_latest_evaluation(tx, request)
+            now_is = await validation_requests.get(tx, ALL_PARTNERS, request)
+            newest = await validation_requests.find_latest_evaluation(tx, now_is)
         assert [row["corrections"] for row in rows] in ([0, 0, 1], [0, 1, 1])
         assert newest is not None
         await reviews_again(service, request)

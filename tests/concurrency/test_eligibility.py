@@ -13,13 +13,13 @@ import pytest
 
 from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.platform.database.transactions import Tx
+from almoner.platform.evidence import store as evidence
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.configurations.service import ConfigurationInput
 from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.ongoing.eligibility import eligibility_evaluation
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.eligibility.domain import (
-    NO_RESULTS,
     SUBSCRIPTION,
     AlreadyCancelled,
     EligibilityInput,
@@ -159,8 +159,8 @@ async def histories(service: Service, tenant: Tenant) -> int:
             select s.id, s.status,
                 array(select from_status || ' ' || to_status from state_change c
                       where c.resource_id = s.id order by c.id) as moves,
-                (select count(*) from eligibility_evaluation e
-                 where e.subscription_id = s.id and e.results_changed) as told
+                (select count(*) from evidence e
+                 where e.record_id = s.id and e.facts @> '{"resultsChanged": true}') as told
             from eligibility_subscription s where s.partner_id = $1
             """,
             tenant.partner.id,
@@ -176,8 +176,10 @@ async def histories(service: Service, tenant: Tenant) -> int:
         assert all(record["status"] != "cancelled" for record in records)
         async with service.db.read() as tx:
             now = await eligibility.get(tx, tenant.partner, row["id"])
-            stored = await eligibility.list_evaluations(tx, row["id"])
-        assert now.results.is_same_as(stored[-1].results if stored else NO_RESULTS), (
-            "the results are those of the evidence"
-        )
+            stored = await evidence.list_evaluations(tx, row["id"])
+        known = {step.name: step.verdict for step in stored[-1].steps if step.code} if stored else {}
+        assert (set(now.results.confirmed), set(now.results.rejected)) == (
+            set(known),
+            {code for code, verdict in known.items() if verdict == "fail"},
+        ), "the results are those of the evidence"
     return sum(map(len, reported.values()))

@@ -126,8 +126,6 @@ async def test_evidence_is_added_only_and_answers_are_given_once(service: Servic
     again = "update agent_representation_request set answer = 'confirmed' where verification_id = $1"
     assert await refuses(service, again, pending) == "agent_representation_request_immutable"
     for sql in (
-        "update agent_verification_step set verdict = 'pass'",
-        "delete from agent_verification_step",
         f"delete from {RECORD}",
         "delete from agent_confirmation",
         "delete from agent_representation_request",
@@ -190,9 +188,7 @@ async def fill(service: Service, partners: list[UUID], organisation: UUID) -> No
             tx.now,
         )
     connection = await asyncpg.connect(service.database.owner_dsn)
-    await connection.execute(
-        f"analyze {RECORD}, agent_confirmation, agent_representation_request, agent_verification_step"
-    )
+    await connection.execute(f"analyze {RECORD}, agent_confirmation, agent_representation_request")
     await connection.close()
 
 
@@ -225,7 +221,6 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
             assert await agents_store.first_erasure_due_at(tx, "unconfirmed", now)
             for ended in get_args(EndReason):
                 await agents_store.erase_personal_data(tx, ended, now, 10)
-            await agents_store.list_evaluation_steps(tx, rows[0].id)
             await agents_store_mails.lock_recent_sends_to_email(tx, "ADA5@a.example", now)
             await agents_store_mails.find_latest_confirmation(tx, rows[0].id)
             await agents_store_mails.find_representation_request(tx, rows[0].id)
@@ -235,7 +230,6 @@ async def test_lists_and_sweeps_are_answered_from_indexes(empty_database: TestDa
             "organisation_contact",
             "agent_confirmation",
             "agent_representation_request",
-            "agent_verification_step",
         )
         empty = ("validation_submission", "appeal")  # there is none of them here
         for plan in listening.plans:

@@ -13,9 +13,9 @@ import pytest
 
 from almoner.nonprofits.registers.domain import RegisterLink
 from almoner.platform.database.transactions import Tx
+from almoner.platform.evidence import store as evidence_store
 from almoner.platform.http.paging import Page
 from almoner.validation.ongoing.eligibility import store as eligibility_store
-from almoner.validation.ongoing.eligibility import store_evidence as eligibility_store_evidence
 from almoner.validation.ongoing.eligibility.domain import SUBSCRIPTION, EligibilityFilters
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
@@ -184,11 +184,9 @@ async def test_a_request_of_another_partner_is_refused(service: Service, api: Cl
     assert "validation_request" in str(await refuses(service, again, UUID(int=9), *ids))
 
 
-@pytest.mark.parametrize("table", ["eligibility_evaluation", "eligibility_finding"])
-async def test_evidence_is_added_only(service: Service, api: Client, table: str) -> None:
+async def test_evidence_is_added_only(service: Service, api: Client) -> None:
     await evaluated(service, api, await body_of(service, {DOGS: "ntee:D20"}))
-    column = "subscription_id" if table == "eligibility_evaluation" else "code"
-    for sql in (f"delete from {table}", f"update {table} set {column} = {column}", f"delete from {RECORD}"):
+    for sql in ("delete from evidence", "update evidence set steps = steps", f"delete from {RECORD}"):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             async with service.db.write() as tx:
                 await tx.execute(sql)
@@ -198,12 +196,19 @@ async def test_a_confirmed_one_names_its_rule(service: Service, api: Client) -> 
     made = await evaluated(service, api, await body_of(service, {DOGS: "ntee:D20"}, name="X"), tag(service, HOUSING))
     (stored,) = await evidence(service, made)
     insert = """
-        insert into eligibility_finding (evaluation_id, code, rule, suggested, verdict) values ($1, 'x', $2, $3, $4)
+        insert into evidence (id, kind, record_id, partner_id, reasons, facts, steps, recorded_at)
+        select gen_random_uuid(), kind, record_id, partner_id, '{}', '{}', $2::jsonb, now() from evidence where id = $1
     """
-    for rule, suggested, verdict in ((None, True, "confirmed"), ("r", True, "left_out"), (None, True, "rejected")):
-        broken = await refuses(service, insert, stored.id, rule, suggested, verdict)
-        assert broken == "eligibility_finding_names_its_rule"
-    assert await refuses(service, insert, stored.id, None, False, "left_out") == "eligibility_finding_left_out"
+    for rule, suggested, verdict in (
+        (None, True, "pass"),
+        ("r", True, "not_applicable"),
+        (None, True, "fail"),
+        (None, False, "not_applicable"),
+    ):
+        step = {"name": "x", "verdict": verdict, "code": rule, "facts": {"suggested": suggested}}
+        assert await refuses(service, insert, stored.id, [step]) == "evidence_of_eligibility"
+    for broken in ({"name": "x", "verdict": "maybe"}, {"verdict": "pass", "code": "r"}):
+        assert await refuses(service, insert, stored.id, [broken]) == "evidence_steps"
 
 
 async def fill(service: Service, partners: list[UUID]) -> None:
@@ -220,24 +225,21 @@ async def fill(service: Service, partners: list[UUID]) -> None:
                 select gen_random_uuid(), p, ($2::uuid[])[1 + n % 40], '{{}}',
                     case when n % 20 = 0 then 'live' else 'cancelled' end, 'pass', $3, $3,
                     case when n % 20 <> 0 then $3::timestamptz end, $3, 'casper ' || n
-                from unnest($1::uuid[]) as p, generate_series(1, 400) as n returning id
-            ), kept as (
-                insert into eligibility_evaluation (
-                    id, subscription_id, occasion, organisation_id, classification, name_classification,
-                        eligibility_status, results_changed,
-                    evaluated_at
-                ) select gen_random_uuid(), id, 'created', ($2::uuid[])[1], '{{}}', '{{}}', 'pass', true, $3 from made
-                returning id
+                from unnest($1::uuid[]) as p, generate_series(1, 400) as n returning id, partner_id
             )
-            insert into eligibility_finding select id, 'code ' || n, 'r', false, 'confirmed'
-            from kept, generate_series(1, 3) as n
+            insert into evidence (
+                id, kind, record_id, partner_id, occasion, outcome, reasons, facts, steps, recorded_at
+            )
+            select gen_random_uuid(), 'eligibility_subscription', id, partner_id, 'created', 'pass', '{{}}', '{{}}',
+                '[{{"name": "code", "verdict": "pass", "code": "r"}}]', $3
+            from made
             """,
             partners,
             organisations,
             tx.now,
         )
     connection = await asyncpg.connect(service.database.owner_dsn)
-    await connection.execute(f"analyze {RECORD}, eligibility_evaluation, eligibility_finding")
+    await connection.execute(f"analyze {RECORD}, evidence")
     await connection.close()
 
 
@@ -271,10 +273,10 @@ async def test_lists_evidence_and_followers_are_answered_from_indexes(empty_data
                 tx_, partner, UUID(int=0), UUID(int=0), 10, include_default=True
             )
             assert await eligibility_store.list_waiting_for_requests(tx_, [some["id"]]) == []
-            assert await eligibility_store_evidence.find_latest_evaluation(tx_, some["id"])
-        ours = {RECORD, "eligibility_evaluation", "eligibility_finding"}
+            assert await evidence_store.find_latest_evaluation(tx_, some["id"])
+        ours = {RECORD, "evidence"}
         assert not tx_.scans() & ours, tx_.scans()
-        assert {f"{RECORD}_of_organisation", "eligibility_evaluation_of"} <= tx_.indexes()
+        assert {f"{RECORD}_of_organisation", "evidence_pkey"} <= tx_.indexes()
 
 
 async def listed(api: Client, registry: str, number: str) -> str:

@@ -10,9 +10,9 @@ import pytest
 
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers.domain import RegisterLink
+from almoner.platform.evidence import store as evidence_store
 from almoner.platform.http.paging import Page
 from almoner.validation.ongoing.monitoring import store as monitoring_store
-from almoner.validation.ongoing.monitoring import store_evidence as monitoring_store_evidence
 from almoner.validation.ongoing.monitoring.domain import SUBSCRIPTION, MonitoringFilters, Sort
 from tests.support import factories, validation
 from tests.support.client import Client, data
@@ -147,7 +147,7 @@ async def test_a_cancelled_one_changes_no_more_and_changes_are_only_added_to(ser
     ended = uuid(service, await cancelled(api, await looked(service, api)))
     change = f"update {RECORD} set compliance_status = 'fail' where id = $1"
     assert await refuses(service, change, ended) == f"{RECORD}_immutable"
-    for sql in ("update monitoring_change set occasion = 'chosen'", "delete from monitoring_change"):
+    for sql in ("update evidence set occasion = 'chosen'", "delete from evidence"):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             async with service.db.write() as tx:
                 await tx.execute(sql)
@@ -198,7 +198,7 @@ async def fill(service: Service, partners: list[UUID]) -> None:
             tx.now,
         )
     connection = await asyncpg.connect(service.database.owner_dsn)
-    await connection.execute(f"analyze {RECORD}, monitoring_change, organisation, validation_request")
+    await connection.execute(f"analyze {RECORD}, organisation, validation_request")
     await connection.close()
 
 
@@ -248,10 +248,7 @@ async def test_lists_and_reactions_are_answered_from_indexes(empty_database: Tes
             await monitoring_store.mark_due_for_evaluation(asking, [one.id])
             assert await organisations.list_merged_records(asking, one.organisation_id) == []
             assert await monitoring_store.list_waiting_for_requests(asking, [uuid4()]) == []
-            assert await monitoring_store_evidence.list_page(asking, one.id, Page(25, descending=True)) == (
-                [],
-                0,
-            )
+            assert await evidence_store.list_page(asking, one.id, Page(25, descending=True)) == ([], 0)
         assert not asking.scans() & {RECORD, "organisation"}, asking.scans()
         assert {f"{RECORD}_of_organisation", f"{RECORD}_of_request"} <= asking.indexes()
 

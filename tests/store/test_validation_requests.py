@@ -14,10 +14,10 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.checks import checks as organisation_checks
 from almoner.nonprofits.organisations.domain import RegistryNumberTaken, UnlistedOrganisation
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.evidence import store as evidence_store
 from almoner.platform.http.paging import Page
 from almoner.platform.observability import selfcheck
 from almoner.validation.requests import store as requests_store
-from almoner.validation.requests import store_evidence as requests_store_evidence
 from almoner.validation.requests.domain import REJECTION_REASONS, REQUEST, RequestFilters
 from tests.support import factories
 from tests.support.client import Client, data
@@ -146,10 +146,9 @@ async def test_a_decision_stands_and_a_person_can_be_erased(service: Service, ap
         await tx.execute(f"update {RECORD} set email = null, address_line_1 = null where id = $1", request_id)
 
 
-@pytest.mark.parametrize("table", ["validation_request_evaluation", "validation_request_step"])
-async def test_evidence_is_added_only(service: Service, api: Client, table: str) -> None:
+async def test_evidence_is_added_only(service: Service, api: Client) -> None:
     await decided(service, api)
-    for sql in (f"delete from {table}", f"update {table} set id = id"):
+    for sql in ("delete from evidence", "update evidence set id = id"):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             async with service.db.write() as tx:
                 await tx.execute(sql)
@@ -237,21 +236,21 @@ async def fill(service: Service, partners: list[UUID]) -> None:
                     'IRS', n::text, lpad(n::text, 9, '0'), 'example.org', 'USA', 'fund ' || n,
                     $3::timestamptz + n * interval '1 h', case when n % 20 <> 0 then $3::timestamptz end,
                     case when n % 20 <> 0 then 'x' end, case when n % 20 <> 0 then 'other' end, $3
-                from unnest($1::uuid[]) as p, generate_series(1, 400) as n returning id
-            ), walked as (
-                insert into validation_request_evaluation (
-                    id, validation_request_id, occasion, outcome, reasons, threshold, evaluated_at, corrections
-                ) select gen_random_uuid(), id, 'created', 'review', '{{not_listed}}', 0.9, $3, 0 from made returning id
+                from unnest($1::uuid[]) as p, generate_series(1, 400) as n returning id, partner_id
             )
-            insert into validation_request_step (id, evaluation_id, position, name, verdict, code, facts)
-            select gen_random_uuid(), id, n, 'step ' || n, 'pass', 'x', '{{}}' from walked, generate_series(1, 3) as n
-            """,
+            insert into evidence (
+                id, kind, record_id, partner_id, occasion, outcome, reasons, facts, steps, recorded_at
+            )
+            select gen_random_uuid(), 'validation_request', id, partner_id, 'created', 'review', '{{not_listed}}',
+                '{{"corrections": 0}}', '[{{"name": "status", "verdict": "pass"}}]', $3
+            from made
+           """,
             partners,
             factories.IRS,
             tx.now,
         )
     connection = await asyncpg.connect(service.database.owner_dsn)
-    await connection.execute(f"analyze {RECORD}, validation_request_evaluation, validation_request_step")
+    await connection.execute(f"analyze {RECORD}, evidence")
     await connection.close()
 
 
@@ -276,13 +275,13 @@ async def test_lists_and_evidence_are_answered_from_indexes(empty_database: Test
         assert f"{RECORD}_words" not in await used(service, partner, RequestFilters(words=("fu",)), first, "id")
         async with service.db.read() as reading:
             explaining: Any = Explaining(reading)
-            assert await requests_store_evidence.list_evaluations(explaining, some)
-            assert await requests_store_evidence.find_latest_evaluation(explaining, some)
+            assert await evidence_store.list_evaluations(explaining, some)
+            assert await evidence_store.find_latest_evaluation(explaining, some, facts={"corrections": 0})
             assert await requests_store.list_pending(explaining, factories.IRS, UUID(int=0), 10)
             assert await requests_store.find(explaining, partner, some)
             assert await requests_store.requests_by_document(explaining, [some]) == {}
         assert explaining.scans() <= {"validation_request_document"}, explaining.scans()
-        assert {"validation_request_evaluation_of", f"{RECORD}_pending"} <= explaining.indexes()
+        assert {"evidence_pkey", f"{RECORD}_pending"} <= explaining.indexes()
 
 
 async def used(service: Service, partner: Partner, filters: RequestFilters, page: Page, sort: Any) -> set[str]:

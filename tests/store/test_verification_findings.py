@@ -9,6 +9,7 @@ from almoner.giving.disbursing.organisation_confirmations import store as organi
 from almoner.giving.disbursing.verifications import findings
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications import store_findings as verifications_store_findings
+from almoner.platform.evidence import store as evidence_store
 from tests.support import bank, factories
 from tests.support.client import Client
 from tests.support.confirmations import asked
@@ -79,7 +80,7 @@ async def test_findings_and_answers_stay_as_they_are(service: Service, api: Clie
     made, _ = await asked(service, api)
     verification = uuid_of(service, "monetarydonationverification", made["id"])
     with pytest.raises(asyncpg.PostgresError):
-        await written(service, "update monetary_donation_finding set outcome = 'failed'")
+        await written(service, "update evidence set steps = '[]'")
     for sql in ("email = 'x@y.example'", "expires_at = now()", "asked_by = 'x'"):
         with pytest.raises(asyncpg.CheckViolationError):
             await written(
@@ -102,9 +103,9 @@ async def test_findings_and_answers_stay_as_they_are(service: Service, api: Clie
     ("sql", "values", "index"),
     [
         (
-            verifications_store_findings.NEWEST,
-            ("00000000-0000-0000-0000-000000000000", "compliance"),
-            "monetary_donation_finding_of",
+            evidence_store.LATEST,
+            ("00000000-0000-0000-0000-000000000000", {}, [{"name": "compliance"}]),
+            "evidence_pkey",
         ),
         (verifications_store_findings.NEXT_CHECK, (), "monetary_donation_verification_next_check"),
         (organisation_confirmations_store.NEXT_ERASURE, (), "monetary_donation_confirmation_to_erase"),

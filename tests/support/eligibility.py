@@ -3,9 +3,9 @@
 from typing import Any, Final
 from uuid import UUID
 
+from almoner.kit.evidence import Evaluation
 from almoner.nonprofits.activities.domain import SUB_TAGS, assigned_tags_of
-from almoner.validation.ongoing.eligibility import service as eligibility
-from almoner.validation.ongoing.eligibility.domain import EligibilityEvaluation
+from almoner.platform.evidence import store as evidence_store
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.service import Service
@@ -88,10 +88,10 @@ async def told(service: Service, api: Client) -> list[dict[str, Any]]:
     return [event["eventData"] for event in events if event["eventType"] == "eligibility_subscription.updated"]
 
 
-async def evidence(service: Service, record: dict[str, Any]) -> list[EligibilityEvaluation]:
+async def evidence(service: Service, record: dict[str, Any]) -> list[Evaluation]:
     """Every decision, oldest first."""
     async with service.db.read() as tx:
-        return await eligibility.list_evaluations(tx, uuid(service, record["id"]))
+        return await evidence_store.list_evaluations(tx, uuid(service, record["id"]))
 
 
 def summary(record: dict[str, Any]) -> tuple[str | None, list[str], list[str]]:

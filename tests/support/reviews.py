@@ -8,11 +8,11 @@ from uuid import UUID
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications import store as verifications_store
 from almoner.giving.disbursing.verifications.domain import REASON_OF_FAILED, DecisionEvidence
+from almoner.kit.evidence import EvaluationStep
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
-    EvidenceStep,
     RelatedSubject,
     ReviewDecision,
     ReviewEvidence,
@@ -44,7 +44,7 @@ class VerificationCase:
         """Its organisation and its checks."""
         found = await verifications.get(tx, ALL_PARTNERS, subject_id)
         organisation = await organisations.get(tx, Partner(found.partner_id), found.organisation_id)
-        steps = [EvidenceStep(check, status) for check, status in found.checks.items()]
+        steps = [EvaluationStep(check, "unknown", status) for check, status in found.checks.items()]
         return ReviewEvidence(organisation.name, [("status", found.status), ("metadata", str(found.metadata))], steps)
 
     async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:

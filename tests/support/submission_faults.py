@@ -35,7 +35,7 @@ def of_submissions() -> Iterator[Fault]:
         f"update {table} set {column} = {OLD};"
         for table, column in (
             ("validation_request", "status_changed_at"),
-            ("monitoring_change", "changed_at"),
+            ("evidence", "recorded_at"),
             ("eligibility_subscription", "updated_at"),
             ("agent_verification", "status_changed_at"),
         )

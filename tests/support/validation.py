@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
+from almoner.kit.evidence import Evaluation, EvaluationStep
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.database.transactions import Database
-from almoner.validation.requests import service as validation_requests
-from almoner.validation.requests.domain import Evaluation, EvaluationStep
+from almoner.platform.evidence import store as evidence_store
 from tests.support import bmf
 from tests.support.client import Client, data
 from tests.support.irs_month import SAMPLES
@@ -78,7 +78,7 @@ async def evidence(service: Service, record: dict[str, Any]) -> list[Evaluation]
     request_id = service.db.deployment.ids.parse("validationrequest", record["id"])
     assert request_id is not None
     async with service.db.read() as tx:
-        return await validation_requests.list_evaluations(tx, request_id)
+        return await evidence_store.list_evaluations(tx, request_id)
 
 
 async def steps(service: Service, record: dict[str, Any]) -> dict[str, EvaluationStep]:

@@ -164,9 +164,8 @@ def of_requests() -> Iterator[Fault]:
     """What might become of validation requests."""
     yield Fault(
         "requests.evaluated",
-        f"update validation_request set created_at = {OLD}; delete from validation_request_evaluation",
+        f"update validation_request set created_at = {OLD}; delete from evidence where kind = 'validation_request'",
     )
-    yield Fault("requests.evaluated", "delete from validation_request_step")
     yield Fault("requests.undecided_are_asked", "delete from review where status = 'open'")
     yield Fault(
         "requests.organisations_are_seen",
@@ -200,9 +199,9 @@ def of_eligibility() -> Iterator[Fault]:
         """,
     )
     for changed in (
-        "delete from eligibility_evaluation",
-        "delete from eligibility_finding",
-        "update eligibility_finding set rule = 'x'",
+        "delete from evidence where kind = 'eligibility_subscription'",
+        "update evidence set steps = '[]' where kind = 'eligibility_subscription'",
+        "update evidence set steps = jsonb_set(steps, '{0,code}', '\"x\"') where kind = 'eligibility_subscription'",
         f"update eligibility_subscription set eligibility_status = 'fail' where id = {live}",
         f"update eligibility_subscription set rejected = '{{AN102}}' where id = {live}",
     ):
@@ -240,15 +239,15 @@ def of_monitoring() -> Iterator[Fault]:
     )
     yield Fault("monitoring.something_is_compared", looked)
     for changed in (
-        "delete from monitoring_change",
+        "delete from evidence where kind = 'monitoring_subscription'",
         f"update monitoring_subscription set warning = 'flag' where id = {live}",
         f"update monitoring_subscription set compliance_status = null where id = {live}",
-        'update monitoring_change set results = results || \'{"sanction": "clear"}\'',
+        "update evidence set facts = jsonb_set(facts, '{results,sanction}', '\"clear\"')",
     ):
         yield Fault("monitoring.results_are_the_last_told", changed)
     for told_ in (
         "delete from event where type = 'monitoring_subscription.updated'",
-        "update monitoring_change set changed_at = changed_at - interval '1 s'",
+        "update evidence set recorded_at = recorded_at - interval '1 s'",
     ):
         yield Fault("monitoring.changes_are_told", told_)
     yield Fault(

@@ -31,6 +31,6 @@ def of_verifications() -> Iterator[Fault]:
     yield Fault("verifications.flags_are_young", f"update monetary_donation_flag set raised_at = {OLD}")
     yield Fault(
         "verifications.rest_on_findings",
-        "delete from monetary_donation_finding where type = 'organisation_confirmation'",
+        "delete from evidence where steps -> 0 ->> 'name' = 'organisation_confirmation'",
     )
     yield Fault("confirmations.end_their_check", "update monetary_donation_confirmation set answer = 'declined'")

@@ -12,10 +12,10 @@ from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.validation.ongoing.eligibility.domain import (
     ALL_ACTIVITIES,
     NO_ACTIVITIES,
-    ActivityFinding,
     AllowedActivities,
     EligibilityResults,
     KnownActivities,
+    activity_step,
     evaluate_activities,
 )
 from almoner.validation.ongoing.eligibility.test_values import simulated_status_of
@@ -52,7 +52,7 @@ def test_one_allowed_activity_suffices(
     held = AllowedActivities(None if allowed is None else frozenset(allowed))
     results, findings = evaluate_activities(known(rules(confirmed)), (), held)
     assert (results.status, set(results.confirmed), set(results.rejected)) == (status, set(confirmed), set(rejected))
-    assert {found.code for found in findings} == set(confirmed)
+    assert {step.name for step in findings} == set(confirmed)
 
 
 def test_the_register_goes_before_words_and_words_before_nothing() -> None:
@@ -81,10 +81,10 @@ def test_what_was_found_of_each() -> None:
     _, findings = evaluate_activities(
         known({DOGS: "ntee:D20", CATS: "ntee:D21"}), (HOUSING, CATS), AllowedActivities(frozenset({DOGS}))
     )
-    assert set(findings) == {
-        ActivityFinding(CATS, "ntee:D21", True, "rejected"),
-        ActivityFinding(DOGS, "ntee:D20", False, "confirmed"),
-        ActivityFinding(HOUSING, None, True, "left_out"),
+    assert {step.name: step for step in findings} == {
+        CATS: activity_step(CATS, "ntee:D21", "fail", suggested=True),
+        DOGS: activity_step(DOGS, "ntee:D20", "pass", suggested=False),
+        HOUSING: activity_step(HOUSING, None, "not_applicable", suggested=True),
     }
 
 
@@ -113,11 +113,11 @@ def test_every_decision_explains_itself() -> None:
                 results, findings = evaluate_activities(
                     known(rules(classified)), suggested, AllowedActivities(frozenset(allowed))
                 )
-                by_code = {found.code: found for found in findings}
+                by_code = {step.name: step for step in findings}
                 assert by_code.keys() == {*classified, *suggested}
                 assert set(classified) <= results.confirmed.keys() <= by_code.keys()
                 assert set(results.rejected) <= results.confirmed.keys()
-                assert all(by_code[code].rule == rule for code, rule in results.confirmed.items())
+                assert all(by_code[code].code == rule for code, rule in results.confirmed.items())
                 assert (results.status is None) == (not results.confirmed)
                 assert (results.status == "pass") == (len(results.rejected) < len(results.confirmed))
 

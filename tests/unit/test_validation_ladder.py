@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from almoner.kit.evidence import Evaluation, EvaluationStep
 from almoner.nonprofits.legal_status.domain import (
     BMF,
     E_POSTCARD,
@@ -32,11 +33,8 @@ from almoner.validation.requests.domain import (
     REJECTION_MESSAGES,
     REJECTION_REASONS,
     REVIEW_REASONS,
-    Evaluation,
-    EvaluationStep,
     NonprofitDetails,
 )
-from almoner.validation.requests.review_handler import evidence_step
 from almoner.validation.requests.rules import AcceptanceRules, RequestFacts, RulesResult
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -92,7 +90,7 @@ def seen(code: str = "IRS", **members: Any) -> RequestFacts:
     return RequestFacts(**{**given, **members})
 
 
-def codes(climbed: RulesResult) -> dict[str, tuple[str, str]]:
+def codes(climbed: RulesResult) -> dict[str, tuple[str, str | None]]:
     return {step.name: (step.verdict, step.code) for step in climbed.steps}
 
 
@@ -281,9 +279,9 @@ def test_facts_of_a_status_are_the_sources_own() -> None:
 def test_every_step_of_an_unverified_source_is_shown_as_such() -> None:
     for status, marked in ((RNA_BY_LAYOUT, {"x"}), (elsewhere({"position": "A"}), set())):
         climbed = ladder.evaluate_rules(seen("RNA", legal_status=status), RULES)
-        made = Evaluation(UUID(int=3), "created", climbed.outcome, climbed.steps, climbed.agreement, 0.9, None, NOW)
+        made = Evaluation(UUID(int=3), climbed.steps, NOW)
         assert made.unverified_sources == marked
-        shown = [evidence_step(step, made.unverified_sources).source for step in made.steps if step.source == "x"]
+        shown = [step.source for step in made.marked_steps if step.source and step.source.startswith("x")]
         assert set(shown) == {"x (unverified)" if marked else "x"}
 
 

@@ -13,6 +13,7 @@ from almoner.cli.caller import Caller, Note, as_operator, display_name_lookup, o
 from almoner.cli.database import with_database
 from almoner.cli.tables import Output, Table
 from almoner.kit.errors import NotFound
+from almoner.kit.evidence import EvaluationStep
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Database, Tx
 from almoner.review_cases import REVIEW_HANDLERS
@@ -23,7 +24,6 @@ from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
     ID_TYPES,
     MAX_NOTE_LENGTH,
-    EvidenceStep,
     Kind,
     Review,
     ReviewDecision,
@@ -160,10 +160,10 @@ async def _facts_of(tx: Tx, officer: Caller, looked: ReviewView) -> list[list[ob
     return rows
 
 
-def _step(step: EvidenceStep) -> Iterator[list[object]]:
+def _step(step: EvaluationStep) -> Iterator[list[object]]:
     """Table rows for one evaluation step: one row for each fact."""
     reported: list[object] = [step.name, step.verdict, step.code, step.source, iso_timestamp_or_none(step.data_as_of)]
-    for name, value in step.facts or (("", ""),):
+    for name, value in step.text_facts or (("", ""),):
         yield [*reported, name, value]
         reported = ["" for _ in reported]
 

@@ -19,6 +19,7 @@ from almoner.giving.banking.payment_files.domain import OwnAccount
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
+from almoner.platform.evidence.dossier import DossierLoader
 from almoner.platform.files.storage import BlobStore
 from almoner.platform.http.upload_intake import UploadIntake
 from almoner.platform.http.uploads import UploadDeclaration
@@ -57,8 +58,8 @@ class ConsoleServices:
     """The services that the console needs besides the database.
 
     ``own_accounts``: our bank accounts by currency; None if none are configured. ``preview_emails``: makes a decision,
-    collects the emails that applicants would get, and rolls the decision back. ``register_sources``,
-    ``watchlist_sources``: the codes of the formats that can be read.
+    collects the emails that applicants would get, and rolls the decision back. ``dossiers``: by the type of
+    identifiers. ``register_sources``, ``watchlist_sources``: the codes of the formats that can be read.
     """
 
     blobs: BlobStore
@@ -67,6 +68,7 @@ class ConsoleServices:
     rules: DisbursementRules
     own_accounts: Mapping[str, OwnAccount] | None
     review_handlers: Mapping[Kind, ReviewHandler]
+    dossiers: Mapping[str, DossierLoader]
     preview_emails: Callable[..., Awaitable[Sequence[Mail]]]
     register_sources: Sequence[str]
     watchlist_sources: Sequence[str]

@@ -16,6 +16,7 @@ from almoner.console.actions import ActionField, ActionPage, ActionPages, Consol
 from almoner.console.context import ConsoleContext, PageKey
 from almoner.console.differences import mark_differences
 from almoner.console.links import REVIEWERS
+from almoner.console.review_dossiers import dossier_links
 from almoner.console.review_words import EVIDENCE_WORDS, FLAG_WORDS, KIND_WORDS, REVIEWS, SINGULAR_WORDS, reason_words
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Partner, Tx
@@ -126,6 +127,9 @@ class CasePages:
         by = self._context.operator_id(visitor)
         waits = view.history.open_review
         return {
+            "dossier": dossier_links(
+                ID_TYPES[view.subject.kind], tx.ids.text(ID_TYPES[view.subject.kind], view.subject.id)
+            ),
             "compared": [mark_differences(one) for one in view.shown.compared],
             "partner": (await partners.get(tx, Partner(view.subject.partner_id))).name,
             "kind_words": SINGULAR_WORDS[view.subject.kind],

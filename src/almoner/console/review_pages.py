@@ -25,6 +25,7 @@ from almoner.console.partner_ids import names_of_partners
 from almoner.console.review_cases import CasePages
 from almoner.console.review_decisions import DecisionPages
 from almoner.console.review_documents import DocumentPages
+from almoner.console.review_dossiers import DossierPages
 from almoner.console.review_evidence import EvidencePages
 from almoner.console.review_second_looks import SecondLookPages
 from almoner.console.review_verifications import FLAG_TYPE, FLAGS, TYPE, VERIFICATIONS, VerificationPages
@@ -88,6 +89,7 @@ def routes(context: ConsoleContext) -> list[Route]:
     return [
         *ListRouteBuilder(context).routes(_ReviewQueue(context).declared()),
         *SecondLookPages(context).routes(),
+        *DossierPages(context).routes(),
         *VerificationPages(context).routes(),
         *DecisionPages(context, cases).routes(),
         *DocumentPages(context, cases).routes(),

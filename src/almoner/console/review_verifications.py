@@ -26,6 +26,7 @@ from almoner.console.money_records import (
     sentences,
     show_record,
 )
+from almoner.console.review_dossiers import dossier_links
 from almoner.console.review_words import REVIEWS
 from almoner.giving.disbursing.verifications import service as verifications
 from almoner.giving.disbursing.verifications.domain import (
@@ -91,6 +92,7 @@ class VerificationPages:
                 steps=await _decisions(tx, one),
                 acts=_VERIFICATIONS.offered(tx, one),
                 tables=[await _findings(tx, one), _flag_table(tx, flags)],
+                downloads=dossier_links(TYPE, tx.ids.text(TYPE, one.id)),
             )
         return await show_record(self._context, visitor, page, _VERIFICATIONS.message(visitor))
 

@@ -1,5 +1,6 @@
 """The pages of the dashboard, put together for wiring."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -53,6 +54,7 @@ from almoner.dashboard.view_pages import ViewPages
 from almoner.dashboard.webhook_pages import PATH as WEBHOOKS
 from almoner.dashboard.webhook_pages import WebhookPages
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
+from almoner.platform.evidence.dossier import DossierLoader
 from almoner.platform.files.storage import BlobStore
 from almoner.platform.http.service import ApiApplication
 from almoner.platform.pages.rendering import PageRenderer
@@ -94,15 +96,17 @@ def routes(
     blobs: BlobStore,
     form_preview: FormPreview,
     limits: RateLimits,
+    dossiers: Mapping[str, DossierLoader],
 ) -> list[Route]:
     """Starlette routes. ``pages``: of ``TEMPLATES``; ``api``: answers the calls of the pages.
 
     ``rules``: of disbursements, which a donation leaves that is reassigned. ``blobs``: where prepared files lie.
     ``form_preview``: shows the hosted form of applications. ``limits``: of the rate of requests.
+    ``dossiers``: by the type of identifiers.
     """
     context, calls = PageContext(gate.db, gate, pages), MemberCalls(api)
     files = ListFiles(gate.db, calls, {API_REQUESTS: ApiRequestSource(gate.db)})
-    records = RecordPages(context, calls, LISTS, files)
+    records = RecordPages(context, calls, LISTS, files, dossiers)
     return [
         *HomePages(context, calls).routes(),
         *SearchPages(context, calls, records).routes(),

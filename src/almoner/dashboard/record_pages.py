@@ -1,6 +1,6 @@
 """Lists of records with filters, as a page and as a file, and the page of one record."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -44,6 +44,8 @@ from almoner.dashboard.record_lists import ORGANISATIONS
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
+from almoner.platform.evidence.dossier import DossierLoader
+from almoner.platform.evidence.dossier_files import MEDIA_TYPES, DossierFormat, write_dossier
 from almoner.platform.pages.csv_files import file_response
 from almoner.platform.pages.record_tables import Cell, Chip, ColumnHead
 
@@ -64,12 +66,14 @@ class RecordPages:
         calls: MemberCalls,
         lists: Sequence[RecordList],
         files: ListFiles,
+        dossiers: Mapping[str, DossierLoader],
     ) -> None:
-        """``files``: reads the records of lists."""
+        """``files``: reads the records of lists. ``dossiers``: by the type of identifiers."""
         self._context = context
         self._calls = calls
         self.files = files
         self.lists = tuple(lists)
+        self._dossiers = dossiers
 
     def routes(self, *, without_page: Collection[RecordList]) -> list[Route]:
         """The routes; files precede pages, whose paths would match them.
@@ -83,6 +87,11 @@ class RecordPages:
             made += [
                 self._route(f"{one.path}.csv", self._downloader(one), exporters),
                 self._route(one.path, self._lister(one), readers),
+            ]
+            made += [
+                self._route(f"{one.path}/{{id}}/dossier.{format_}", self._dossier(one, format_), readers)
+                for format_ in MEDIA_TYPES
+                if one.id_type in self._dossiers
             ]
             if one not in without_page:
                 made.append(self._route(f"{one.path}/{{id}}", self._viewer(one), readers))
@@ -103,6 +112,16 @@ class RecordPages:
             return await self.render_record(visitor, record_list, record)
 
         return show_record
+
+    def _dossier(self, record_list: RecordList, format_: DossierFormat) -> VisitorHandler:
+        """The signed evidence of a record, as a file."""
+
+        async def download(visitor: Visitor) -> Response:
+            record_id = self._context.parse_id(record_list.id_type, visitor.path.split("/")[-2])
+            load, partner = self._dossiers[record_list.id_type], partner_of_visitor(visitor)
+            return (await write_dossier(self._context.db, load, partner, record_id, format_)).to_response()
+
+        return download
 
     def _downloader(self, record_list: RecordList) -> VisitorHandler:
         async def download(visitor: Visitor) -> Response:
@@ -199,6 +218,7 @@ class RecordPages:
             message=_outcome_key(visitor, record_list),
             actions=_offered_actions(visitor, record_list, record),
             image=_offered_image(visitor, record_list),
+            dossier=list(MEDIA_TYPES) if record_list.id_type in self._dossiers else [],
             sections=sections_of_record(
                 record, visitor.place.home, names, lambda member: texts.label(record_list.label_of(member))
             ),

@@ -440,22 +440,18 @@ export interface DossierDocument {
   deletedAt: string | null;
 }
 
-/** One evaluation, with the threshold at its time. */
+/** One evaluation, with what it rests on besides its steps. */
 export interface DossierEvaluation {
   /** When it was evaluated, in UTC. */
   evaluatedAt: string;
   /** Why the subscription was evaluated. */
-  occasion: string;
+  occasion: string | null;
   /** The outcome. */
-  outcome: string;
+  outcome: string | null;
   /** Why a reviewer has to decide. */
   reasons: Array<DossierReason>;
-  /** How well the given name agrees with the register's, from 0 to 1. */
-  agreement: number | null;
-  /** The minimum similarity at which a name is accepted, from 0 to 1. */
-  threshold: number;
-  /** The organisation. */
-  organisationId: string | null;
+  /** Such as the match score, and the threshold at that time. */
+  facts: Record<string, unknown>;
   /** The steps, in their order. */
   steps: Array<DossierStep>;
 }
@@ -480,16 +476,18 @@ export interface DossierReview {
   endedAt: string | null;
 }
 
-/** One step: what it found, by which source of which day, and the facts that it saw. */
+/** One step: what it found, in which version of which source of which day, and the facts that it saw. */
 export interface DossierStep {
   /** Its name. */
   name: string;
   /** The outcome. */
   verdict: string;
   /** Code for programs. */
-  code: string;
+  code: string | null;
   /** The published list that contains the data. */
   source: string | null;
+  /** Version of the watch list. */
+  version: string | null;
   /** The day of the register's data. */
   dataAsOf: string | null;
   /** The facts that were compared, by name. */

@@ -1,4 +1,47 @@
--- Reviews: what people are asked to decide; and documents.
+-- Evidence: what was looked at, and what was found. Reviews: what people are asked to decide. Documents.
+
+-- One evaluation of a record of the table that kind names, with what each of its steps looked at and found. Append-only.
+create table evidence (
+    id uuid not null,
+    kind text not null,
+    record_id uuid not null,
+    partner_id uuid not null references partner (id),
+    occasion text check (occasion in (
+        'created', 'register_loaded', 'asked', 'corrected', 'request_decided', 'register_changed', 'screening_changed',
+        'chosen', 'configuration_changed', 'organisation_changed', 'rules_changed', 'simulated'
+    )),
+    outcome text check (outcome in ('accept', 'review', 'pass', 'fail')),
+    reasons text[] not null check (array_position(reasons, null) is null),
+    facts jsonb not null check (jsonb_typeof(facts) = 'object'),
+    steps jsonb not null check (jsonb_typeof(steps) = 'array'),
+    recorded_at timestamptz not null,
+    primary key (record_id, id),
+    constraint evidence_kind check (kind in (
+        'validation_request', 'agent_verification', 'monitoring_subscription', 'eligibility_subscription',
+        'monetary_donation_verification'
+    )),
+    constraint evidence_steps check (not steps @? '$[*] ? (!(
+        exists(@.name) && (@.verdict == "pass" || @.verdict == "fail" || @.verdict == "warn"
+            || @.verdict == "not_applicable" || @.verdict == "unknown")
+    ))'),
+    -- A request is accepted for no reason to doubt it, and by rules that saw something.
+    constraint evidence_of_request check (
+        kind <> 'validation_request' or (outcome = 'accept') = (reasons = '{}') and steps <> '[]'
+    ),
+    -- Every activity has the rule that assigned it, except for one that was suggested and has none.
+    constraint evidence_of_eligibility check (kind <> 'eligibility_subscription' or not steps @? '$[*] ? (
+        (@.verdict == "not_applicable" && (@.code != null || @.facts.suggested != true))
+        || (@.verdict != "not_applicable" && @.code == null)
+    )'),
+    constraint evidence_of_verification check (
+        kind <> 'monetary_donation_verification' or jsonb_array_length(steps) = 1
+    )
+);
+comment on column evidence.facts is 'what the evaluation rests on besides its steps, such as scores and thresholds';
+comment on column evidence.steps is 'name, verdict, code, source, version, data_as_of, facts';
+create trigger evidence_append_only before update or delete or truncate on evidence
+    for each statement execute function guard_append_only();
+grant select, insert on evidence to almoner_app;
 
 -- A task for a person to decide. Its subject is a record of the table that kind names.
 create table review (

@@ -118,44 +118,6 @@ create trigger validation_request_immutable before update on validation_request 
     execute function guard_immutable();
 grant select, insert, update on validation_request to almoner_app;
 
--- One run of the rules, with its outcome and reasons; validation_request_step records what each rule saw. Both are
--- append-only.
-create table validation_request_evaluation (
-    id uuid primary key,
-    validation_request_id uuid not null references validation_request (id),
-    occasion text not null check (occasion in ('created', 'register_loaded', 'asked', 'corrected')),
-    outcome text not null check (outcome in ('accept', 'review')),
-    reasons text[] not null,
-    organisation_id uuid references organisation (id),
-    agreement double precision check (agreement between 0 and 1),
-    threshold double precision not null check (threshold between 0 and 1),
-    evaluated_at timestamptz not null,
-    corrections smallint not null,
-    constraint validation_request_evaluation_reasons check ((outcome = 'accept') = (reasons = '{}'))
-);
-create index validation_request_evaluation_of on validation_request_evaluation (validation_request_id, id);
-comment on column validation_request_evaluation.organisation_id is 'the organisation that the number belongs to';
-comment on column validation_request_evaluation.agreement is
-    'similarity of the names; null where there were none to compare';
-comment on column validation_request_evaluation.corrections is 'corrections of the request that it takes into account';
-
-grant select, insert on validation_request_evaluation to almoner_app;
-
-create table validation_request_step (
-    id uuid primary key,
-    evaluation_id uuid not null references validation_request_evaluation (id),
-    position smallint not null check (position > 0),
-    name text not null check (name <> ''),
-    verdict text not null check (verdict in ('pass', 'fail', 'warn', 'not_applicable', 'unknown')),
-    code text not null check (code <> ''),
-    source text,
-    data_as_of timestamptz,
-    facts jsonb not null check (jsonb_typeof(facts) = 'object'),
-    constraint validation_request_step_once unique (evaluation_id, position),
-    constraint validation_request_step_named unique (evaluation_id, name)
-);
-grant select, insert on validation_request_step to almoner_app;
-
 -- Registration details before each correction; append-only.
 create table validation_request_correction (
     id uuid primary key,

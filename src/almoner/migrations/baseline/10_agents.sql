@@ -121,21 +121,6 @@ create trigger agent_verification_replaces before update of replaces on agent_ve
     when (old.replaces is distinct from new.replaces) execute function guard_immutable();
 grant select, insert, update on agent_verification to almoner_app;
 
--- What each check of a verification saw; append-only.
-create table agent_verification_step (
-    id uuid primary key,
-    verification_id uuid not null references agent_verification (id),
-    name text not null check (length(name) between 1 and 60),
-    verdict text not null check (verdict in ('pass', 'fail', 'warn', 'not_applicable', 'unknown')),
-    code text check (length(code) between 1 and 60),
-    source text check (length(source) between 1 and 200),
-    data_as_of timestamptz,
-    facts jsonb not null check (jsonb_typeof(facts) = 'object'),
-    checked_at timestamptz not null
-);
-create index agent_verification_step_of on agent_verification_step (verification_id, id);
-grant select, insert on agent_verification_step to almoner_app;
-
 create table agent_verification_document (
     agent_verification_id uuid not null,
     document_id uuid not null,

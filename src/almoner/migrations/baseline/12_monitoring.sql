@@ -123,23 +123,6 @@ create trigger monitoring_subscription_configuration before update of configurat
     for each row when (old.configuration_id is distinct from new.configuration_id) execute function guard_immutable();
 grant select, insert, update on monitoring_subscription to almoner_app;
 
--- Each change of results with its evidence: matches with list, version, score and decision. Append-only.
-create table monitoring_change (
-    id uuid primary key,
-    subscription_id uuid not null references monitoring_subscription (id),
-    occasion text not null check (occasion in (
-        'created', 'request_decided', 'register_changed', 'screening_changed', 'chosen', 'configuration_changed'
-    )),
-    results jsonb not null check (jsonb_typeof(results) = 'object'),
-    sources jsonb not null check (jsonb_typeof(sources) = 'array'),
-    matches jsonb not null check (jsonb_typeof(matches) = 'array'),
-    changed_at timestamptz not null,
-    flags text[]
-);
-create index monitoring_change_of on monitoring_change (subscription_id, id);
-comment on column monitoring_change.flags is 'categories that count for compliance';
-grant select, insert on monitoring_change to almoner_app;
-
 -- The version of each list that all live subscriptions have been compared with. A list without a row was never loaded.
 create table monitoring_list (
     list text primary key references watchlist (code),
@@ -233,39 +216,3 @@ create trigger eligibility_subscription_immutable before update on eligibility_s
               (new.eligibility_status, new.confirmed, new.rejected))
     execute function guard_immutable();
 grant select, insert, update on eligibility_subscription to almoner_app;
-
--- Each decision that differs from the previous one, with its evidence; append-only.
-create table eligibility_evaluation (
-    id uuid primary key,
-    subscription_id uuid not null references eligibility_subscription (id),
-    occasion text not null check (
-        occasion in ('created', 'organisation_changed', 'rules_changed', 'configuration_changed', 'simulated')
-    ),
-    organisation_id uuid not null references organisation (id),
-    classification jsonb not null check (jsonb_typeof(classification) = 'object'),
-    name_classification jsonb not null check (jsonb_typeof(name_classification) = 'object'),
-    allowed text[],
-    eligibility_status text check (eligibility_status in ('pass', 'fail')),
-    results_changed boolean not null,
-    evaluated_at timestamptz not null
-);
-create index eligibility_evaluation_of on eligibility_evaluation (subscription_id, id);
-comment on column eligibility_evaluation.classification is
-    'by sub-tag code, the rule that assigned it from register data';
-comment on column eligibility_evaluation.name_classification is 'the same from words of the name';
-comment on column eligibility_evaluation.allowed is 'sub-tag codes; null: all';
-comment on column eligibility_evaluation.results_changed is 'whether it changed what the partner sees';
-grant select, insert on eligibility_evaluation to almoner_app;
-
--- The finding for each sub-tag: the rule that assigned it, or none.
-create table eligibility_finding (
-    evaluation_id uuid not null references eligibility_evaluation (id),
-    code text not null check (length(code) between 1 and 60),
-    rule text check (length(rule) between 1 and 300),
-    suggested boolean not null,
-    verdict text not null check (verdict in ('confirmed', 'rejected', 'left_out')),
-    primary key (evaluation_id, code),
-    constraint eligibility_finding_names_its_rule check ((verdict = 'left_out') = (rule is null)),
-    constraint eligibility_finding_left_out check (verdict <> 'left_out' or suggested)
-);
-grant select, insert on eligibility_finding to almoner_app;

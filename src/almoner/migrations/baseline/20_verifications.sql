@@ -126,25 +126,6 @@ create trigger monetary_donation_decision_single_operator before insert on monet
     execute function guard_dual_control();
 grant select, insert on monetary_donation_decision to almoner_app;
 
--- What a check found, its source, and until when it counts; append-only.
-create table monetary_donation_finding (
-    id uuid primary key,
-    verification_id uuid not null references monetary_donation_verification (id),
-    type text not null check (type in ('registration', 'compliance', 'bank_details', 'organisation_confirmation')),
-    outcome text not null check (outcome in ('succeeded', 'failed', 'unclear')),
-    source text not null check (length(source) between 1 and 500),
-    reason text check (length(reason) between 1 and 100),
-    facts jsonb not null check (jsonb_typeof(facts) = 'object'),
-    data_as_of timestamptz,
-    checked_at timestamptz not null,
-    expires_at timestamptz,
-    unique (verification_id, id)
-);
-create index monetary_donation_finding_of on monetary_donation_finding (verification_id, type, id);
-create trigger monetary_donation_finding_append_only before update or delete or truncate on monetary_donation_finding
-    for each statement execute function guard_append_only();
-grant select, insert on monetary_donation_finding to almoner_app;
-
 -- Something has changed since a check succeeded. While a flag is open the nonprofit is not paid; two people have to
 -- lift it. withdrawn: the cause no longer exists.
 create table monetary_donation_flag (
@@ -166,7 +147,7 @@ create table monetary_donation_flag (
     second_note text check (length(second_note) between 1 and 2000),
     second_at timestamptz,
     status_changed_at timestamptz not null,
-    foreign key (verification_id, finding_id) references monetary_donation_finding (verification_id, id),
+    foreign key (verification_id, finding_id) references evidence (record_id, id),
     constraint monetary_donation_flag_once unique (finding_id, kind),
     constraint monetary_donation_flag_approvals check (
         num_nonnulls(first_by, first_note, first_at) in (0, 3)

@@ -10,6 +10,7 @@ import msgspec
 from asyncpg import CheckViolationError
 
 from almoner.kit.errors import NotFound
+from almoner.kit.evidence import EvaluationStep
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, OrganisationSource
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
@@ -34,7 +35,7 @@ from almoner.validation.agents.domain import (
     RepresentationRequest,
     RepresentedNonprofit,
 )
-from almoner.validation.agents.evaluate import EvaluationOutcome, EvaluationStep, NonprofitEvidence
+from almoner.validation.agents.evaluate import EvaluationOutcome, NonprofitEvidence
 from almoner.validation.agents.test_values import Action
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision
@@ -103,7 +104,8 @@ async def review_agent(tx: Tx, screener: Screener, verification_id: UUID, *, acc
     asked = await store_mails.find_representation_request(tx, held.id)
     if asked is not None and asked.answer == "denied":  # a domain says less than the nonprofit itself
         outcome = outcome.with_step(_denied_step(asked))
-    await store.insert_evaluation_steps(tx, held.id, outcome.steps)
+    verdict = "accept" if outcome.passes else "review"
+    await transitions.record_steps(tx, held, *outcome.steps, outcome=verdict, reasons=outcome.reasons)
     if outcome.passes:
         await transitions.apply_transition(tx, held.with_review_passed(tx.now), _BY_RULE)
     elif held.status == "pending_review" and held.organisation is not None:
@@ -148,7 +150,7 @@ async def apply_request_decision(tx: Tx, verification: AgentVerification) -> Age
     if request.status == "rejected":
         facts = {"rejectionReasonCode": request.rejection_reason_code}
         failed = EvaluationStep("validation_request", "fail", "validation_request_failed", facts=facts)
-        await store.insert_evaluation_steps(tx, verification.id, [failed])
+        await transitions.record_steps(tx, verification, failed)
         return await transitions.apply_transition(tx, verification.with_rejection("validation_request_failed", tx.now))
     if verification.organisation is None and request.organisation_id is not None:
         organisation = await organisations.get(tx, Partner(verification.partner_id), request.organisation_id)
@@ -208,11 +210,9 @@ async def _request_review(tx: Tx, verification: AgentVerification, outcome: Eval
         await store_mails.insert_representation_request(tx, question)
         if not await store_documents.has_usable_document(tx, verification.id):
             await store.set_answer_deadline(tx, verification.with_answer_deadline(question.expires_at))
-        await store.insert_evaluation_steps(
-            tx,
-            verification.id,
-            [EvaluationStep("nonprofit_asked", "pass", None, contact.source, facts=_asked_domain_fact(contact.email))],
-        )
+        facts = _asked_domain_fact(contact.email)
+        step = EvaluationStep("nonprofit_asked", "pass", None, contact.source, facts=facts)
+        await transitions.record_steps(tx, verification, step)
         await ASK_NONPROFIT.enqueue(tx, AskNonprofit(verification.id))
         reasons.append("nonprofit_asked")
     await reviews.request_review(tx, transitions.review_subject_for(verification), reasons)
@@ -261,7 +261,7 @@ async def record_representation_answer(tx: Tx, verification_id: UUID, given: Ans
         if given == "denied"
         else EvaluationStep("nonprofit_answer", "pass", facts=_asked_domain_fact(asked.email))
     )
-    await store.insert_evaluation_steps(tx, held.id, [step])
+    await transitions.record_steps(tx, held, step)
     await reviews.request_review(tx, transitions.review_subject_for(answered), [f"nonprofit_{given}"])
     return answered
 

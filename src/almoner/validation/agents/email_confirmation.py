@@ -6,12 +6,12 @@ from uuid import UUID
 import msgspec
 
 from almoner.kit.errors import NotFound
+from almoner.kit.evidence import EvaluationStep
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.jobs.queue import JobKind
 from almoner.validation.agents import confirmation_codes, store, store_mails, transitions
 from almoner.validation.agents.confirmation_codes import CODE_DIGITS, CodeCheckResult, EmailConfirmation
 from almoner.validation.agents.domain import AgentVerification
-from almoner.validation.agents.evaluate import EvaluationStep
 
 
 class SendConfirmation(msgspec.Struct, frozen=True):
@@ -31,9 +31,8 @@ async def send_confirmation(tx: Tx, verification: AgentVerification) -> bool:
     """
     assert verification.email is not None, "nobody unconfirmed is forgotten"
     if not await _is_within_address_limit(tx, verification.email):
-        await store.insert_evaluation_steps(
-            tx, verification.id, [EvaluationStep("confirmation_mail", "warn", "address_has_its_share")]
-        )
+        step = EvaluationStep("confirmation_mail", "warn", "address_has_its_share")
+        await transitions.record_steps(tx, verification, step)
         return False
     new = EmailConfirmation(tx.new_id(), verification.id, tx.real_now, 0)
     await store_mails.insert_confirmation(tx, new)

@@ -5,29 +5,17 @@ brings the website and the address on it has shown nothing about the nonprofit.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final
 
+from almoner.kit.evidence import EvaluationStep, StepVerdict
 from almoner.validation.agents import internet_domains
 from almoner.validation.agents.internet_domains import Domain, Website
 
-Verdict = Literal["pass", "fail", "warn", "not_applicable", "unknown"]
 Facts = Mapping[str, str | bool | Sequence[str] | None]
 
 _SHOWN: Final = 10
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationStep:
-    """One rule's result: verdict, code, source and facts."""
-
-    name: str
-    verdict: Verdict
-    code: str | None = None
-    source: str | None = None
-    data_as_of: datetime | None = None
-    facts: Facts = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +35,7 @@ class NonprofitEvidence:
     unreliable_reason: str | None = None
 
     def build_step(
-        self, name: str, verdict: Verdict, code: str | None = None, facts: Facts | None = None
+        self, name: str, verdict: StepVerdict, code: str | None = None, facts: Facts | None = None
     ) -> EvaluationStep:
         """A step whose source is the nonprofit's record."""
         return EvaluationStep(name, verdict, code, self.source, self.data_as_of, facts or {})

@@ -1,20 +1,17 @@
 """How agent verifications are shown to reviewers, and decided by them."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
-
-import msgspec
 
 from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
+from almoner.platform.evidence import store as evidence
 from almoner.validation.agents import service
 from almoner.validation.agents.domain import REJECTIONS, AgentVerification, RepresentationRequest
-from almoner.validation.agents.evaluate import EvaluationStep
 from almoner.validation.decisions.reviews.domain import (
-    EvidenceStep,
     Fact,
     RelatedSubject,
     ReviewDecision,
@@ -44,7 +41,11 @@ class AgentReviewHandler:
             *await _nonprofit(tx, found),
             *_question_facts(await service.find_representation_request(tx, subject_id)),
         ]
-        steps = [_step(step, seen_at) for step, seen_at in await service.list_evaluation_steps(tx, subject_id)]
+        steps = [
+            replace(step, facts={"seen": iso_timestamp(made.at), **step.facts})
+            for made in await evidence.list_evaluations(tx, subject_id)
+            for step in made.steps
+        ]
         who = " ".join(name for name in (found.first_name, found.last_name) if name)
         return ReviewEvidence(
             title=f"Does {who or 'somebody forgotten'} speak for {found.nonprofit_name}?",
@@ -133,13 +134,3 @@ def _question_facts(asked: RepresentationRequest | None) -> Iterator[Fact]:
     if asked is not None:
         yield "asked the nonprofit", f"{asked.email or 'forgotten'}, {iso_timestamp(asked.asked_at)}"
         yield "the nonprofit's answer", asked.answer or "none yet"
-
-
-def _step(step: EvaluationStep, seen_at: datetime) -> EvidenceStep:
-    facts = [("seen", iso_timestamp(seen_at)), *_text_facts(step.facts)]
-    return EvidenceStep(step.name, step.verdict, step.code, step.source, step.data_as_of, facts)
-
-
-def _text_facts(facts: Mapping[str, object]) -> Iterator[Fact]:
-    for name, value in facts.items():
-        yield name, value if isinstance(value, str) or value is None else msgspec.json.encode(value).decode()

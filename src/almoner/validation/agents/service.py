@@ -12,6 +12,7 @@ from uuid import UUID
 
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
+from almoner.kit.evidence import EvaluationStep
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.http.paging import Page
@@ -36,10 +37,8 @@ from almoner.validation.agents.domain import (
     OfficialContact,
     RepresentedNonprofit,
 )
-from almoner.validation.agents.evaluate import EvaluationStep
 from almoner.validation.agents.schemas import AgentVerificationResponse
 from almoner.validation.agents.store import is_replaced as is_replaced
-from almoner.validation.agents.store import list_evaluation_steps as list_evaluation_steps
 from almoner.validation.agents.store import list_related as list_related
 from almoner.validation.agents.store import next_expiry_at as next_expiry_at
 from almoner.validation.agents.store import set_preferred_language as set_preferred_language
@@ -89,7 +88,7 @@ async def correct_email(tx: Tx, scope: Scope, verification_id: UUID, email: str)
     if not await email_confirmation.may_send_to_address(tx, held, email):
         return None
     domains = {"from": (held.email or "").rpartition("@")[2], "to": email.rpartition("@")[2]}
-    await store.insert_evaluation_steps(tx, held.id, [EvaluationStep("email_correction", "pass", facts=domains)])
+    await transitions.record_steps(tx, held, EvaluationStep("email_correction", "pass", facts=domains))
     await transitions.apply_transition(tx, held.with_rejection("reapply", tx.now))
     partner = Partner(held.partner_id)
     await store.insert(tx, partner, made)
@@ -195,7 +194,7 @@ async def confirm_email(tx: Tx, scope: Scope, verification_id: UUID, by: Confirm
     if not held.is_unconfirmed:
         raise InvalidState(f"the verification is {held.status}: there is nothing to confirm")
     confirmed = held.with_email_confirmed(tx.now)
-    await store.insert_evaluation_steps(tx, held.id, [EvaluationStep("email_confirmation", "pass", facts={"by": by})])
+    await transitions.record_steps(tx, held, EvaluationStep("email_confirmation", "pass", facts={"by": by}))
     if confirmed.status == "pending_review":
         await agent_review.enqueue_review(tx, held.id)
     return await transitions.apply_transition(tx, confirmed)

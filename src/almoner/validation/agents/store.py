@@ -1,7 +1,6 @@
 """SQL for agent verifications."""
 
 from collections.abc import Sequence
-from dataclasses import astuple
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -18,7 +17,6 @@ from almoner.validation.agents.domain import (
     EndReason,
     RepresentedNonprofit,
 )
-from almoner.validation.agents.evaluate import EvaluationStep
 
 _COLUMNS: Final = (
     "organisation_website, first_name, last_name, email, title, language, metadata, email_check, status, "
@@ -255,30 +253,6 @@ async def list_in_review(tx: Tx, organisation_id: UUID) -> list[UUID]:
         "select id from agent_verification where organisation_id = $1 and status = 'pending_review'", organisation_id
     )
     return [row["id"] for row in rows]
-
-
-async def insert_evaluation_steps(tx: Tx, verification_id: UUID, steps: Sequence[EvaluationStep]) -> None:
-    """Store the steps of an evaluation."""
-    await tx.executemany(
-        """
-        insert into agent_verification_step (
-            id, verification_id, name, verdict, code, source, data_as_of, facts, checked_at
-        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-        """,
-        [(tx.new_id(), verification_id, *astuple(one), tx.now) for one in steps],
-    )
-
-
-async def list_evaluation_steps(tx: Tx, verification_id: UUID) -> list[tuple[EvaluationStep, datetime]]:
-    """List the evaluation steps of a verification with their times, oldest first."""
-    rows = await tx.fetch(
-        """
-        select name, verdict, code, source, data_as_of, facts, checked_at
-        from agent_verification_step where verification_id = $1 order by id
-        """,
-        verification_id,
-    )
-    return [(EvaluationStep(*row[:6]), row[6]) for row in rows]
 
 
 async def set_preferred_language(tx: Tx, scope: Partner | AllPartners, verification_id: UUID, language: str) -> None:

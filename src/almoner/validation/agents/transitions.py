@@ -1,10 +1,13 @@
 """Locks agent verifications, and stores and reports their state changes."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
+from almoner.kit.evidence import EvaluationStep
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.platform.events import outbox
+from almoner.platform.evidence import store as evidence
 from almoner.screening.screenings.domain import ScreenedSubject
 from almoner.validation.agents import domain, schemas, store
 from almoner.validation.agents.domain import AgentVerification
@@ -53,3 +56,17 @@ def review_subject_for(verification: AgentVerification) -> ReviewSubject:
     """The verification as a subject of the review queue."""
     name = " ".join(part for part in (verification.first_name, verification.last_name) if part)
     return ReviewSubject("agent_verification", verification.id, verification.partner_id, script=queue_script(name))
+
+
+async def record_steps(
+    tx: Tx,
+    verification: AgentVerification,
+    *steps: EvaluationStep,
+    outcome: str | None = None,
+    reasons: Sequence[str] = (),
+) -> None:
+    """Store what was found about a locked verification."""
+    partner = Partner(verification.partner_id)
+    await evidence.record_evaluation(
+        tx, partner, "agent_verification", verification.id, steps, outcome=outcome, reasons=reasons
+    )

@@ -7,7 +7,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 checks: Final = (
     ConsistencyCheck(
         "requests.evaluated",
-        "Every validation request is evaluated within 15 minutes, and every evaluation records its steps",
+        "Every validation request is evaluated within 15 minutes",
         "Check that a worker is running, and look for dead validation_requests.evaluate jobs. See "
         "docs/runbooks/stuck-queue.md",
         """
@@ -15,12 +15,8 @@ checks: Final = (
         where r.status = 'pending'
             and coalesce(r.corrected_at, r.created_at) < (select at from moment) - interval '15 min'
             and not exists (
-                select from validation_request_evaluation e
-                where e.validation_request_id = r.id and e.corrections = r.corrections
+                select from evidence e where e.record_id = r.id and e.facts ->> 'corrections' = r.corrections::text
             )
-        union all
-        select e.validation_request_id from validation_request_evaluation e
-        where not exists (select from validation_request_step s where s.evaluation_id = e.id)
         """,
         "validationrequest",
     ),
@@ -32,8 +28,7 @@ checks: Final = (
         select r.id from validation_request r
         where r.status = 'pending'
             and exists (
-                select from validation_request_evaluation e
-                where e.validation_request_id = r.id and e.corrections = r.corrections
+                select from evidence e where e.record_id = r.id and e.facts ->> 'corrections' = r.corrections::text
             )
             and not exists (
                 select from review v

@@ -1,7 +1,7 @@
 """Validation requests: the record, its states and what can be refused (spec 2.3, 3.4; settled 4 and 5)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Final, Literal, get_args
@@ -9,6 +9,7 @@ from uuid import UUID
 
 from almoner.kit.errors import BadRequest
 from almoner.kit.events import InternalEvent
+from almoner.kit.evidence import Evaluation
 from almoner.kit.states import Lifecycle
 from almoner.nonprofits.organisations.domain import OrganisationType, UnlistedOrganisation
 from almoner.validation.applications.documents.domain import Document
@@ -42,7 +43,6 @@ REJECTION_MESSAGES: Final[Mapping[RejectionReason, str]] = MappingProxyType(
 """What ``rejectionReason`` says for each code."""
 
 
-StepVerdict = Literal["pass", "fail", "warn", "not_applicable", "unknown"]
 OutcomeVerdict = Literal["accept", "review"]
 
 REVIEW_REASONS: Final[Mapping[str, str]] = MappingProxyType(
@@ -84,18 +84,6 @@ OTHER_ADDRESS: Final = "other_address"
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluationStep:
-    """The result of one rule, with its source and data date."""
-
-    name: str
-    verdict: StepVerdict
-    code: str
-    source: str | None = None
-    data_as_of: datetime | None = None
-    facts: Mapping[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class EvaluationOutcome:
     """Whether the request may be accepted automatically; if not, why."""
 
@@ -103,37 +91,11 @@ class EvaluationOutcome:
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """One stored evaluation of a request by all rules.
-
-    ``agreement``: of the names, with the addresses where both tell one, 0 to 1, None where there were none to compare;
-    ``threshold``: what it had to reach.
-    ``organisation_id``: the one that the number led to.
-    """
-
-    id: UUID
-    occasion: Occasion
-    outcome: EvaluationOutcome
-    steps: tuple[EvaluationStep, ...]
-    agreement: float | None
-    threshold: float
-    organisation_id: UUID | None
-    evaluated_at: datetime
-
-    @property
-    def unverified_sources(self) -> frozenset[str]:
-        """The sources whose readers were never tested on a real file."""
-        return frozenset(
-            step.source for step in self.steps if step.source and step.code in ("unverified_source", "unverified")
-        )
-
-    @property
-    def includes_addresses(self) -> bool:
-        """Whether ``agreement`` includes the addresses."""
-        return any(
-            step.name == "address" and "score" in step.facts and step.code != OTHER_ADDRESS for step in self.steps
-        )
+def includes_addresses(evaluation: Evaluation) -> bool:
+    """Whether the evaluation's ``agreement`` includes the addresses."""
+    return any(
+        step.name == "address" and "score" in step.facts and step.code != OTHER_ADDRESS for step in evaluation.steps
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,18 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
+from almoner.kit.evidence import Evaluation
 from almoner.nonprofits.legal_status import service as legal_status
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.evidence import store as evidence
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision
-from almoner.validation.requests import rules, service, store, store_evidence
-from almoner.validation.requests.domain import Evaluation, NonprofitDetails, Occasion, ValidationRequest
+from almoner.validation.requests import rules, service, store
+from almoner.validation.requests.domain import NonprofitDetails, Occasion, ValidationRequest, includes_addresses
 from almoner.validation.requests.rules import AcceptanceRules, RequestFacts, RulesResult
 from almoner.validation.requests.test_values import Action
 
@@ -40,8 +42,8 @@ async def evaluate_request(
     if then is not None:
         await _apply_sandbox_action(tx, held, then)
     elif climbed.outcome.verdict == "accept":
-        agree = "name and address together agree" if made.includes_addresses else "the name agrees"
-        note = f"The register lists the identifier as active, and {agree} ({made.agreement:.2f})."
+        agree = "name and address together agree" if includes_addresses(made) else "the name agrees"
+        note = f"The register lists the identifier as active, and {agree} ({climbed.agreement:.2f})."
         await service.accept(tx, ALL_PARTNERS, held.id, ReviewDecision("accepted", None, "rules", note))
     else:
         if occasion == "corrected":  # what was asked of the number before is asked of nobody any more
@@ -93,18 +95,23 @@ async def _store_evaluation(
     led_to = await organisations.find_by_number_key(
         tx, Partner(request.partner_id), request.registry_id, request.number_key
     )
-    made = Evaluation(
-        id=tx.new_id(),
+    found = led_to or listed
+    return await evidence.record_evaluation(
+        tx,
+        Partner(request.partner_id),
+        "validation_request",
+        request.id,
+        climbed.steps,
         occasion=occasion,
-        outcome=climbed.outcome,
-        steps=climbed.steps,
-        agreement=climbed.agreement,
-        threshold=threshold,
-        organisation_id=led_to.id if led_to else listed.id if listed else None,
-        evaluated_at=tx.now,
+        outcome=climbed.outcome.verdict,
+        reasons=climbed.outcome.reasons,
+        facts={
+            "agreement": climbed.agreement,
+            "threshold": threshold,
+            "organisationId": found.id if found else None,
+            "corrections": request.corrections,
+        },
     )
-    await store_evidence.insert_evaluation(tx, request.id, made)
-    return made
 
 
 async def _apply_sandbox_action(tx: Tx, request: ValidationRequest, action: Action) -> None:

@@ -5,9 +5,9 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
+from almoner.kit.evidence import EvaluationStep, StepVerdict
 from almoner.nonprofits.legal_status.domain import PUB_78, NumberStatus, SourceReport
 from almoner.nonprofits.organisations.domain import Organisation
-from almoner.validation.requests.domain import EvaluationStep, StepVerdict
 
 
 def register_steps(

@@ -1,17 +1,14 @@
 """How validation requests are shown to reviewers, and decided by them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 from uuid import UUID
-
-import msgspec
 
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import record_page
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.validation.decisions.reviews.domain import (
-    EvidenceStep,
     Fact,
     RelatedSubject,
     ReviewDecision,
@@ -20,7 +17,7 @@ from almoner.validation.decisions.reviews.domain import (
     ValueComparison,
 )
 from almoner.validation.requests import service
-from almoner.validation.requests.domain import REJECTION_REASONS, EvaluationStep, ValidationRequest
+from almoner.validation.requests.domain import REJECTION_REASONS, ValidationRequest
 
 
 class RequestReviewHandler:
@@ -39,11 +36,11 @@ class RequestReviewHandler:
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
         """Load the request, its last evaluation and its documents. Raises NotFound."""
         request = await service.get(tx, ALL_PARTNERS, subject_id)
-        made = await service.find_latest_evaluation(tx, subject_id)
+        made = await service.find_latest_evaluation(tx, request)
         return ReviewEvidence(
             title=f"Is this {request.details.name}?",
             facts=[*_facts(request), *await _correction_facts(tx, request), *await _organisation_facts(tx, request)],
-            steps=[evidence_step(step, made.unverified_sources) for step in made.steps] if made else [],
+            steps=made.marked_steps if made else [],
             documents=[document.id for document in request.documents],
             compared=await _compared(tx, request),
             links=await _links(tx, request),
@@ -126,14 +123,3 @@ async def _links(tx: Tx, request: ValidationRequest) -> list[tuple[str, str]]:
     registry = await registries.get(tx, request.registry_id)
     page = record_page(registry.code, request.details.registry_number)
     return [(f"{registry.english_name}: {request.details.registry_number}", page)] if page else []
-
-
-def evidence_step(step: EvaluationStep, unverified: frozenset[str]) -> EvidenceStep:
-    """A step as reviewers see it, marked if its source is unverified."""
-    source = f"{step.source} (unverified)" if step.source in unverified else step.source
-    return EvidenceStep(step.name, step.verdict, step.code, source, step.data_as_of, tuple(_text_facts(step.facts)))
-
-
-def _text_facts(facts: Mapping[str, object]) -> Iterator[Fact]:
-    for name, value in facts.items():
-        yield name, value if isinstance(value, str) or value is None else msgspec.json.encode(value).decode()

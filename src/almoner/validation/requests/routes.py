@@ -1,8 +1,9 @@
 """Endpoints of validation requests (spec 4.3; settled 8)."""
 
-from typing import Annotated
+from typing import Annotated, Final
 from uuid import UUID
 
+from almoner.platform.evidence.dossier_files import MEDIA_TYPES, write_dossier
 from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.files.uploads.problems import UPLOAD_ERRORS
 from almoner.platform.http.caller import SECRET
@@ -12,11 +13,9 @@ from almoner.platform.http.ids import PathId
 from almoner.platform.http.negotiation import negotiate_media_type
 from almoner.platform.http.paging import ListResponse
 from almoner.validation.applications.documents import service as documents
-from almoner.validation.requests import dossier as dossiers
-from almoner.validation.requests import dossier_pdf, service
+from almoner.validation.requests import service
 from almoner.validation.requests.domain import InvalidRegistryId, RegistryNotFound
-from almoner.validation.requests.dossier import ValidationRequestDossierResponse
-from almoner.validation.requests.dossier_pdf import PDF
+from almoner.validation.requests.dossier import ValidationRequestDossierResponse, load_dossier
 from almoner.validation.requests.schemas import (
     ValidationRequestBody,
     ValidationRequestResponse,
@@ -26,6 +25,7 @@ from almoner.validation.requests.schemas import (
     request_response,
 )
 
+PDF: Final = MEDIA_TYPES["pdf"]
 RequestId = Annotated[UUID, PathId("validationrequest")]
 
 routes = Routes("Validation requests")
@@ -84,14 +84,11 @@ async def get_validation_request_dossier(
     The dossier is JSON, or a PDF document if Accept is application/pdf. It is signed, so that anybody can verify it
     with the key at /.well-known/almoner-keys.
     """
-    wanted = negotiate_media_type(call.headers.get("accept"), ("application/json", PDF))
-    async with call.db.read() as tx:
-        dossier = await dossiers.load_dossier(tx, call.partner, id)
-        if wanted != PDF:
-            return RawResponse(dossiers.build_signed_json(tx, dossier))
-    name = call.db.deployment.ids.text("validationrequest", id)
-    call.answer_headers["Content-Disposition"] = f'attachment; filename="dossier-{name}.pdf"'
-    return RawResponse(await dossier_pdf.build_signed_pdf(call.db.deployment, dossier), PDF)
+    wanted = negotiate_media_type(call.headers.get("accept"), tuple(MEDIA_TYPES.values())[::-1])
+    file = await write_dossier(call.db, load_dossier, call.partner, id, "pdf" if wanted == PDF else "json")
+    if wanted == PDF:
+        call.answer_headers["Content-Disposition"] = file.disposition
+    return RawResponse(file.content, file.media_type)
 
 
 @routes.post(

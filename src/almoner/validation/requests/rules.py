@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from almoner.kit.evidence import EvaluationStep
 from almoner.kit.scripts import scripts_in_text
 from almoner.kit.text import hidden_characters
 from almoner.nonprofits.legal_status.domain import NumberStatus
@@ -19,7 +20,7 @@ from almoner.nonprofits.registries.domain import IdentifierCheck, Registry
 from almoner.screening.matching import service as matching
 from almoner.screening.matching.domain import Party, PartyAgreement, ScorePart
 from almoner.validation.requests import namesake_rules, register_rules
-from almoner.validation.requests.domain import OTHER_ADDRESS, EvaluationOutcome, EvaluationStep, NonprofitDetails
+from almoner.validation.requests.domain import OTHER_ADDRESS, EvaluationOutcome, NonprofitDetails
 from almoner.validation.requests.namesake_rules import Doubt
 
 
@@ -99,7 +100,7 @@ def evaluate_rules(facts: RequestFacts, rules: AcceptanceRules) -> RulesResult:
 def _outcome(steps: Sequence[EvaluationStep]) -> EvaluationOutcome:
     listed = any(step.name == "register" and step.verdict == "pass" for step in steps)
     reasons = [
-        step.code
+        step.code or step.name
         for step in steps
         if step.verdict == "fail"
         or (step.name in _MUST_PASS and step.verdict in ("warn", "unknown") and step.code != _OLD_DATA)

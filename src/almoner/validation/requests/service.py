@@ -12,6 +12,7 @@ from uuid import UUID
 import msgspec
 
 from almoner.kit.errors import NotFound
+from almoner.kit.evidence import Evaluation
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import normalise_search_text
 from almoner.nonprofits.registries import domain as registries_domain
@@ -19,6 +20,7 @@ from almoner.nonprofits.registries import service as registries
 from almoner.nonprofits.registries.domain import IdentifierCheck, Registry
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
+from almoner.platform.evidence import store as evidence
 from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.http.paging import Page, Position
 from almoner.platform.jobs import queue
@@ -39,8 +41,6 @@ from almoner.validation.requests.domain import (
 )
 from almoner.validation.requests.schemas import ValidationRequestResponse
 from almoner.validation.requests.store import lock_exclusively as lock_exclusively
-from almoner.validation.requests.store_evidence import find_latest_evaluation as find_latest_evaluation
-from almoner.validation.requests.store_evidence import list_evaluations as list_evaluations
 
 Scope = Partner | AllPartners
 
@@ -138,6 +138,11 @@ async def get(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest:
     if (found := await store.find(tx, scope, request_id)) is None:
         raise NotFound
     return (await _with_documents(tx, [found]))[0]
+
+
+async def find_latest_evaluation(tx: Tx, request: ValidationRequest) -> Evaluation | None:
+    """The last evaluation of a request; None before the first one, and right after a correction."""
+    return await evidence.find_latest_evaluation(tx, request.id, facts={"corrections": request.corrections})
 
 
 async def find_many(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> dict[UUID, ValidationRequest]:

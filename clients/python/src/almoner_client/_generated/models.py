@@ -595,23 +595,19 @@ class DossierDocument(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class DossierEvaluation(Record):
-    """One evaluation, with the threshold at its time."""
+    """One evaluation, with what it rests on besides its steps."""
 
-    wire_names: ClassVar[Mapping[str, str]] = {"evaluated_at": "evaluatedAt", "organisation_id": "organisationId"}
+    wire_names: ClassVar[Mapping[str, str]] = {"evaluated_at": "evaluatedAt"}
     evaluated_at: datetime
     """When it was evaluated, in UTC."""
-    occasion: str
+    occasion: str | None
     """Why the subscription was evaluated."""
-    outcome: str
+    outcome: str | None
     """The outcome."""
     reasons: List[DossierReason]
     """Why a reviewer has to decide."""
-    agreement: float | None
-    """How well the given name agrees with the register's, from 0 to 1."""
-    threshold: float
-    """The minimum similarity at which a name is accepted, from 0 to 1."""
-    organisation_id: str | None
-    """The organisation."""
+    facts: Dict[str, Any]
+    """Such as the match score, and the threshold at that time."""
     steps: List[DossierStep]
     """The steps, in their order."""
 
@@ -643,17 +639,19 @@ class DossierReview(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class DossierStep(Record):
-    """One step: what it found, by which source of which day, and the facts that it saw."""
+    """One step: what it found, in which version of which source of which day, and the facts that it saw."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"data_as_of": "dataAsOf"}
     name: str
     """Its name."""
     verdict: str
     """The outcome."""
-    code: str
+    code: str | None
     """Code for programs."""
     source: str | None
     """The published list that contains the data."""
+    version: str | None
+    """Version of the watch list."""
     data_as_of: datetime | None
     """The day of the register's data."""
     facts: Dict[str, Any]

@@ -12,10 +12,10 @@ checks: Final = (
         """
         select c.id::text from monetary_donation_confirmation c
         where c.answer is not null and not exists (
-            select from monetary_donation_finding f
-            where f.verification_id = c.verification_id and f.type = 'organisation_confirmation'
-              and f.checked_at = c.answered_at
-              and f.outcome = case c.answer when 'confirmed' then 'succeeded' else 'failed' end
+            select from evidence f
+            where f.record_id = c.verification_id and f.steps -> 0 ->> 'name' = 'organisation_confirmation'
+              and f.recorded_at = c.answered_at
+              and f.steps -> 0 ->> 'verdict' = case c.answer when 'confirmed' then 'pass' else 'fail' end
         )
         """,
     ),

@@ -98,7 +98,7 @@ async def record_finding(tx: Tx, verification: MonetaryDonationVerification, fin
     fresh = before is not None and (before.finding.expires_at is None or before.finding.expires_at > tx.now)
     if before is not None and fresh and before.finding.has_same_content(finding):
         return
-    made = await store_findings.insert_finding(tx, verification.id, finding)
+    made = await store_findings.insert_finding(tx, verification, finding)
     if not verification.is_pending_or_approved or verification.checks[finding.check] != "succeeded":
         return
     kinds = list(findings.flags_raised_by(before.finding if before else None, finding))
@@ -126,7 +126,7 @@ async def record_decision(
         facts["matches"] = findings.decisions_by_match(await recorded_matches(tx, verification), tx.ids)
     of_data = before.finding.data_as_of if before else None
     await store_findings.insert_finding(
-        tx, verification.id, CheckFinding(check, outcome, by, "decided", facts, of_data, None)
+        tx, verification, CheckFinding(check, outcome, by, "decided", facts, of_data, None)
     )
 
 
@@ -144,7 +144,7 @@ async def record_approved_account(tx: Tx, verification: MonetaryDonationVerifica
     """Record that the nonprofit has an approved account; flags a differing name or a denial."""
     kinds = list(findings.account_flags(account))
     finding = CheckFinding("bank_details", "succeeded", ACCOUNTS, None, {**account.facts, "account": account.account})
-    made = await store_findings.insert_finding(tx, verification.id, replace(finding, reason=", ".join(kinds) or None))
+    made = await store_findings.insert_finding(tx, verification, replace(finding, reason=", ".join(kinds) or None))
     for kind in kinds:
         await store_findings.raise_flag(tx, verification.id, made, kind)
     if kinds:

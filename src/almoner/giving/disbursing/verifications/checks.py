@@ -12,11 +12,10 @@ checks: Final = (
         """
         select v.id from monetary_donation_verification v join monetary_donation_check c on c.verification_id = v.id
         where c.status = 'succeeded'
-          and c.status_changed_at >= (select min(checked_at) from monetary_donation_finding
-          where verification_id = v.id)
+          and c.status_changed_at >= (select min(recorded_at) from evidence where record_id = v.id)
           and not exists (
-            select from monetary_donation_finding f
-            where f.verification_id = v.id and f.type = c.type and f.outcome <> 'failed'
+            select from evidence f
+            where f.record_id = v.id and f.steps -> 0 ->> 'name' = c.type and f.steps -> 0 ->> 'verdict' <> 'fail'
         )
         """,
         "monetarydonationverification",

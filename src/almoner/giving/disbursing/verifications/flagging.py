@@ -55,7 +55,7 @@ async def on_account_proposed(tx: Tx, organisation_id: UUID, account: str, facts
     for held in await _lock_live(tx, organisation_id):
         if held.checks["bank_details"] == "succeeded" and not await _open_account_flags(tx, held, account):
             finding = CheckFinding("bank_details", "unclear", ACCOUNTS, _CHANGED, {**facts, "account": account})
-            made = await store_findings.insert_finding(tx, held.id, finding)
+            made = await store_findings.insert_finding(tx, held, finding)
             await store_findings.raise_flag(tx, held.id, made, _CHANGED)
             await recheck_disbursements(tx, held)
 
@@ -97,7 +97,7 @@ async def on_account_denied(tx: Tx, organisation_id: UUID, account: str, facts: 
     """The nonprofit denies an approved account: flag it until two people have reviewed it."""
     for held in await _lock_live(tx, organisation_id):
         finding = CheckFinding("bank_details", "unclear", "nonprofit", _DENIED, {**facts, "account": account})
-        made = await store_findings.insert_finding(tx, held.id, finding)
+        made = await store_findings.insert_finding(tx, held, finding)
         await store_findings.raise_flag(tx, held.id, made, _DENIED)
         await recheck_disbursements(tx, held)
 

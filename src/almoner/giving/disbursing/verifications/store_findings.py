@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
+from typing import Final, cast
 from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.giving.disbursing.verifications.domain import CheckType
+from almoner.giving.disbursing.verifications.domain import CheckType, MonetaryDonationVerification
 from almoner.giving.disbursing.verifications.findings import (
     CheckFinding,
+    FindingOutcome,
     FlagKind,
     FlagReview,
     FlagStatus,
@@ -18,56 +19,56 @@ from almoner.giving.disbursing.verifications.findings import (
     WaitingKind,
     WaitingVerification,
 )
+from almoner.kit.evidence import Evaluation, EvaluationStep, StepVerdict
 from almoner.platform.database.across_partners import across_partners
-from almoner.platform.database.transactions import Tx
+from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.evidence import store as evidence
 
-_FINDING: Final = "f.id, f.type, f.outcome, f.source, f.reason, f.facts, f.data_as_of, f.expires_at, f.checked_at"
-
-
-def _stored_finding(row: Record) -> StoredFinding:
-    return StoredFinding(row[0], CheckFinding(*row[1:8]), row[8])
+_OUTCOMES: Final[Mapping[StepVerdict, FindingOutcome]] = {"pass": "succeeded", "fail": "failed", "unknown": "unclear"}
+_VERDICTS: Final = {outcome: verdict for verdict, outcome in _OUTCOMES.items()}
 
 
-async def insert_finding(tx: Tx, verification_id: UUID, finding: CheckFinding) -> UUID:
-    """Store a finding; returns its ID."""
-    made = tx.new_id()
-    await tx.execute(
-        """
-        insert into monetary_donation_finding (
-            id, verification_id, type, outcome, source, reason, facts, data_as_of, expires_at, checked_at
-        ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-        """,
-        made,
-        verification_id,
-        finding.check,
-        finding.outcome,
-        finding.source,
-        finding.reason,
-        dict(finding.facts),
-        finding.data_as_of,
-        finding.expires_at,
-        tx.now,
+def _stored_finding(evaluation: Evaluation) -> StoredFinding:
+    [step] = evaluation.steps
+    until = cast("str | None", evaluation.facts["expiresAt"])
+    finding = CheckFinding(
+        cast("CheckType", step.name),
+        _OUTCOMES[step.verdict],
+        step.source or "",
+        step.code,
+        step.facts,
+        step.data_as_of,
+        datetime.fromisoformat(until) if until else None,
     )
-    return made
+    return StoredFinding(evaluation.id, finding, evaluation.at)
 
 
-NEWEST: Final = f"""
-select {_FINDING} from monetary_donation_finding f where verification_id = $1 and type = $2 order by id desc limit 1
-"""
+async def insert_finding(tx: Tx, verification: MonetaryDonationVerification, finding: CheckFinding) -> UUID:
+    """Store a finding; returns its ID."""
+    verdict = _VERDICTS[finding.outcome]
+    step = EvaluationStep(
+        finding.check, verdict, finding.reason, finding.source, finding.data_as_of, dict(finding.facts)
+    )
+    made = await evidence.record_evaluation(
+        tx,
+        Partner(verification.partner_id),
+        "monetary_donation_verification",
+        verification.id,
+        [step],
+        facts={"expiresAt": finding.expires_at},
+    )
+    return made.id
 
 
 async def newest_finding(tx: Tx, verification_id: UUID, check: CheckType) -> StoredFinding | None:
     """The newest finding of a check."""
-    row = await tx.fetchrow(NEWEST, verification_id, check)
-    return _stored_finding(row) if row else None
+    found = await evidence.find_latest_evaluation(tx, verification_id, step=check)
+    return _stored_finding(found) if found else None
 
 
 async def list_findings(tx: Tx, verification_id: UUID) -> list[StoredFinding]:
     """All findings of a verification, oldest first."""
-    rows = await tx.fetch(
-        f"select {_FINDING} from monetary_donation_finding f where verification_id = $1 order by id", verification_id
-    )
-    return [_stored_finding(row) for row in rows]
+    return [_stored_finding(one) for one in await evidence.list_evaluations(tx, verification_id)]
 
 
 @across_partners("sweep")
@@ -108,10 +109,11 @@ async def claim_due_checks(tx: Tx, until: datetime, limit: int) -> list[UUID]:
     return [row["id"] for row in rows]
 
 
-_FLAG: Final = """
-select g.id, g.verification_id, g.kind, g.status, f.facts, g.raised_at, g.first_by, g.first_note, g.first_at,
+_FACTS: Final = "f.steps -> 0 -> 'facts'"
+_FLAG: Final = f"""
+select g.id, g.verification_id, g.kind, g.status, {_FACTS}, g.raised_at, g.first_by, g.first_note, g.first_at,
        g.second_by, g.second_note, g.second_at
-from monetary_donation_flag g join monetary_donation_finding f on f.id = g.finding_id
+from monetary_donation_flag g join evidence f on (f.record_id, f.id) = (g.verification_id, g.finding_id)
 """
 
 
@@ -155,8 +157,9 @@ async def close_expiry_flags(tx: Tx, verification_id: UUID, check: CheckType) ->
         update monetary_donation_flag g
         set status = 'withdrawn', status_changed_at = $3, first_by = coalesce(first_by, 'rule'),
             first_note = coalesce(first_note, 'there is evidence again'), first_at = coalesce(first_at, $3)
-        from monetary_donation_finding f
-        where f.id = g.finding_id and f.type = $2 and g.verification_id = $1 and g.kind = 'evidence_expired'
+        from evidence f
+        where f.record_id = $1 and f.id = g.finding_id and f.steps -> 0 ->> 'name' = $2
+          and g.verification_id = $1 and g.kind = 'evidence_expired'
           and g.status = 'open'
         """,
         verification_id,
@@ -166,6 +169,7 @@ async def close_expiry_flags(tx: Tx, verification_id: UUID, check: CheckType) ->
     return ended != "UPDATE 0"
 
 
+@across_partners("held")
 async def list_flags(tx: Tx, verification_id: UUID) -> list[VerificationFlag]:
     """All flags of a verification, oldest first."""
     rows = await tx.fetch(f"{_FLAG} where g.verification_id = $1 order by g.id", verification_id)
@@ -233,6 +237,7 @@ async def list_waiting(
     return [WaitingVerification(*row) for row in rows]
 
 
+@across_partners("operators")
 async def find_flag(tx: Tx, flag_id: UUID) -> VerificationFlag | None:
     """One flag."""
     row = await tx.fetchrow(f"{_FLAG} where g.id = $1", flag_id)
@@ -244,8 +249,8 @@ async def list_open_account_flags(
 ) -> list[VerificationFlag]:
     """Open flags about an account; they change under their verification's lock only."""
     rows = await tx.fetch(
-        f"{_FLAG} where g.verification_id = $1 and g.status = 'open' and g.kind = $2 and f.facts ->> 'account' = $3 "
-        "order by g.id",
+        f"{_FLAG} where g.verification_id = $1 and g.status = 'open' and g.kind = $2 "
+        f"and {_FACTS} ->> 'account' = $3 order by g.id",
         verification_id,
         kind,
         account,

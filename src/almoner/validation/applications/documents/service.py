@@ -21,8 +21,10 @@ import msgspec
 
 from almoner.kit.errors import NotFound, RateExceeded
 from almoner.kit.text import clean_line
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
+from almoner.platform.evidence.dossier import DossierDocumentResponse
 from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.jobs.queue import JobKind
@@ -99,6 +101,20 @@ async def get(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Docume
     if document is None or document.deleted_at is not None:
         raise NotFound
     return document
+
+
+def dossier_response(tx: Tx, document: Document) -> DossierDocumentResponse:
+    """A document as dossiers have it: with its hash, and without a link, since links expire."""
+    return DossierDocumentResponse(
+        id=tx.ids.text(TYPE, document.id),
+        media_type=document.media_type,
+        size=document.size,
+        sha256=document.sha256.hex(),
+        scan_status=document.scan_status,
+        flags=list(document.flags),
+        created_at=iso_timestamp(document.created_at),
+        deleted_at=iso_timestamp_or_none(document.deleted_at),
+    )
 
 
 async def find_many(tx: Tx, scope: Partner | AllPartners, ids: Sequence[UUID]) -> list[Document]:

@@ -115,7 +115,7 @@ async def number_candidates(tx: Tx, application_status: ApplicationStatus) -> Se
     request = application_status.submission.check_records.request
     if request is None or not submissions.may_correct_registry_number(application_status.submission):
         return []
-    evaluation = await validation_requests.find_latest_evaluation(tx, request.id)
+    evaluation = await validation_requests.find_latest_evaluation(tx, request)
     return candidates_from_evaluation(evaluation) if evaluation else []
 
 

@@ -23,7 +23,7 @@ checks: Final = (
             and (m.id is null
                  or m.status in ('cancelled', 'validation_request_failed') and m.status_changed_at < until
                  or m.status = 'live' and m.compliance_status is not null and not exists (
-                     select from monitoring_change c where c.subscription_id = m.id and c.changed_at >= until
+                     select from evidence c where c.record_id = m.id and c.recorded_at >= until
                  ))
             and (e.id is null
                  or e.status in ('live', 'cannot_define_eligibility', 'cancelled', 'validation_request_failed')

@@ -201,20 +201,20 @@ async def list_pending_reviews(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID
     """
     rows = await tx.fetch(
         """
-        select r.id, last.reasons, first.evaluated_at from validation_request r
+        select r.id, last.reasons, first.recorded_at from validation_request r
         cross join lateral (
-            select reasons from validation_request_evaluation e
-            where e.validation_request_id = r.id and e.corrections = r.corrections order by e.id desc limit 1
+            select reasons from evidence e
+            where e.record_id = r.id and e.facts ->> 'corrections' = r.corrections::text order by e.id desc limit 1
         ) last
         cross join lateral (
-            select evaluated_at from validation_request_evaluation e
-            where e.validation_request_id = r.id and e.corrections = r.corrections order by e.id limit 1
+            select recorded_at from evidence e
+            where e.record_id = r.id and e.facts ->> 'corrections' = r.corrections::text order by e.id limit 1
         ) first
         where r.id = any($1::uuid[]) and r.status = 'pending'
         """,
         request_ids,
     )
-    return {row["id"]: PendingReview(tuple(row["reasons"]), row["evaluated_at"]) for row in rows}
+    return {row["id"]: PendingReview(tuple(row["reasons"]), row["recorded_at"]) for row in rows}
 
 
 @across_partners("held")

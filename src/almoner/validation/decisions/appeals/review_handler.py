@@ -1,6 +1,7 @@
 """How appeals are shown to reviewers, and decided by them: with all that the refused checks had to show."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 import msgspec
@@ -17,7 +18,6 @@ from almoner.validation.decisions.appeals import domain, service
 from almoner.validation.decisions.appeals.domain import Appeal
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
-    EvidenceStep,
     Fact,
     Kind,
     RecordedDecision,
@@ -58,7 +58,7 @@ class AppealReviewHandler:
         evidence = await self._evidence(tx, submission)
         for title, shown in evidence:
             facts += [(f"{title}: {name}", value) for name, value in shown.facts]
-        steps = [_prefixed_step(title, step) for title, shown in evidence for step in shown.steps]
+        steps = [replace(step, name=f"{title}: {step.name}") for title, shown in evidence for step in shown.steps]
         handed_in = await submission_documents.list_by_submission(tx, Partner(submission.partner_id), submission.id)
         documents = [one for _, shown in evidence for one in shown.documents]
         documents += [one.document.id for one in handed_in]  # for checks that ask nobody for documents, too
@@ -151,7 +151,3 @@ async def _original_decisions(tx: Tx, submission: Submission) -> list[Fact]:
 def _decision(one: RecordedDecision) -> str:
     made = one.decision
     return f"{made.verdict}, {made.reason_code or 'no code'}, by {made.by}, {iso_timestamp(one.at)}: {made.note}"
-
-
-def _prefixed_step(title: str, step: EvidenceStep) -> EvidenceStep:
-    return EvidenceStep(f"{title}: {step.name}", step.verdict, step.code, step.source, step.data_as_of, step.facts)

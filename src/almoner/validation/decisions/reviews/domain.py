@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
+from almoner.kit.evidence import EvaluationStep
 from almoner.kit.scripts import scripts_in_text
 from almoner.kit.states import Lifecycle
 
@@ -171,18 +172,6 @@ Fact = tuple[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceStep:
-    """One step of the evidence: what was found, where and when."""
-
-    name: str
-    verdict: str
-    code: str | None = None
-    source: str | None = None
-    data_as_of: datetime | None = None
-    facts: Sequence[Fact] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class ValueComparison:
     """A submitted value, compared with the values of a register or watch list. ``listed``: empty if there are none."""
 
@@ -197,7 +186,7 @@ class ReviewEvidence:
 
     title: str
     facts: Sequence[Fact]
-    steps: Sequence[EvidenceStep] = ()
+    steps: Sequence[EvaluationStep] = ()
     documents: Sequence[UUID] = ()
     compared: Sequence[ValueComparison] = ()
     links: Sequence[tuple[str, str]] = ()

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Final, get_args
 from uuid import UUID
 
@@ -16,8 +17,10 @@ import msgspec
 from almoner.access.operators import service as operators
 from almoner.access.people.domain import Person
 from almoner.kit.errors import NotFound
+from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.crypto import sha256_digest
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+from almoner.platform.evidence.dossier import DossierDecisionResponse, DossierReviewResponse, reasons_of
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
@@ -114,6 +117,44 @@ async def withdraw_review(tx: Tx, subject: ReviewSubject) -> None:
 async def review_history_of(tx: Tx, subject: ReviewSubject) -> ReviewHistory:
     """All reviews and decisions of a subject."""
     return ReviewHistory(await store.list_reviews(tx, subject), await store.list_decisions(tx, subject))
+
+
+@dataclass(frozen=True, slots=True)
+class DossierHistory:
+    """Reviews and decisions of a subject, as its dossier has them."""
+
+    reviews: Sequence[DossierReviewResponse]
+    decisions: Sequence[DossierDecisionResponse]
+    is_open: bool
+
+
+async def load_dossier_history(
+    tx: Tx, subject: ReviewSubject, messages: Mapping[str, str] = MappingProxyType({})
+) -> DossierHistory:
+    """All reviews and decisions of a subject, without what operators noted. ``messages``: the texts of reasons."""
+    history = await review_history_of(tx, subject)
+    return DossierHistory(
+        [
+            DossierReviewResponse(
+                iso_timestamp(one.asked_at),
+                reasons_of(one.reasons, messages),
+                one.status,
+                iso_timestamp_or_none(one.ended_at),
+            )
+            for one in history.reviews
+        ],
+        [
+            DossierDecisionResponse(
+                one.decision.verdict,
+                one.decision.reason_code,
+                one.decision.by,
+                one.decision.public_note,
+                iso_timestamp(one.at),
+            )
+            for one in history.decisions
+        ],
+        history.open_review is not None,
+    )
 
 
 async def claim_for_review(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewView:

@@ -29,16 +29,15 @@ checks: Final = (
         """
         select s.id from eligibility_subscription s
         left join lateral (
-            select e.id, e.eligibility_status from eligibility_evaluation e
-            where e.subscription_id = s.id order by e.id desc limit 1
+            select e.id, e.outcome, e.steps from evidence e where e.record_id = s.id order by e.id desc limit 1
         ) last on true
         left join lateral (
-            select coalesce(jsonb_object_agg(f.code, f.rule) filter (where f.rule is not null), '{}') as confirmed,
-                coalesce(array_agg(f.code order by f.code) filter (where f.verdict = 'rejected'), '{}') as rejected
-            from eligibility_finding f where f.evaluation_id = last.id
+            select coalesce(jsonb_object_agg(f.name, f.code) filter (where f.code is not null), '{}') as confirmed,
+                coalesce(array_agg(f.name order by f.name) filter (where f.verdict = 'fail'), '{}') as rejected
+            from jsonb_to_recordset(last.steps) as f (name text, verdict text, code text)
         ) found on true
         where s.status in ('live', 'cannot_define_eligibility') and (
-            last.id is null or last.eligibility_status is distinct from s.eligibility_status
+            last.id is null or last.outcome is distinct from s.eligibility_status
             or found.confirmed <> s.confirmed
             or found.rejected <> array(select code from unnest(s.rejected) code order by code)
         )
@@ -55,13 +54,13 @@ checks: Final = (
         left join hosted_configuration c on c.partner_id = s.partner_id
             and case when s.configuration_id is null then c.is_default else c.id = s.configuration_id end
         cross join lateral (
-            select e.allowed from eligibility_evaluation e
-            where e.subscription_id = s.id order by e.id desc limit 1
+            select e.facts from evidence e where e.record_id = s.id order by e.id desc limit 1
         ) last
         where s.status in ('live', 'cannot_define_eligibility')
             and (c.updated_at is null or c.updated_at < (select at from moment) - interval '15 min')
-            and array(select unnest(last.allowed) order by 1)
-                is distinct from array(select unnest(c.allowed_activity_sub_tags) order by 1)
+            and nullif(last.facts -> 'allowed', 'null') is distinct from (
+                select jsonb_agg(code order by code collate "C") from unnest(c.allowed_activity_sub_tags) code
+            )
         """,
         "eligibilitysubscription",
     ),
@@ -75,11 +74,10 @@ checks: Final = (
         join organisation named on named.id = s.organisation_id
         join organisation o on o.id = coalesce(named.same_as, named.id)
         cross join lateral (
-            select e.classification from eligibility_evaluation e
-            where e.subscription_id = s.id order by e.id desc limit 1
+            select e.facts from evidence e where e.record_id = s.id order by e.id desc limit 1
         ) last
         where s.status in ('live', 'cannot_define_eligibility')
-            and last.classification <> coalesce(o.activities, '{}')
+            and last.facts -> 'classification' <> coalesce(o.activities, '{}')
             and o.updated_at < (select at from moment) - interval '15 min'
             and not exists (select from organisation_change_notification t where t.completed_at is null)
         """,

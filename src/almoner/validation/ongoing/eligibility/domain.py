@@ -8,6 +8,7 @@ from uuid import UUID
 
 from almoner.kit.errors import BadRequest
 from almoner.kit.events import InternalEvent
+from almoner.kit.evidence import EvaluationStep, StepVerdict
 from almoner.kit.states import Lifecycle
 from almoner.nonprofits.activities.domain import SUB_TAGS, ordered_sub_tags
 
@@ -106,14 +107,27 @@ class KnownActivities:
     name_classification: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityFinding:
-    """The finding about one activity. ``rule``: what gave it, None if nothing did."""
+FINDINGS: Final[Mapping[StepVerdict, FindingVerdict]] = {
+    "pass": "confirmed",
+    "fail": "rejected",
+    "not_applicable": "left_out",
+}
+"""What the step of an activity says of it; its code is the rule that assigned it."""
 
-    code: str
-    rule: str | None
-    suggested: bool
-    verdict: FindingVerdict
+
+def evidence_facts(known_activities: KnownActivities, allowed: AllowedActivities) -> dict[str, object]:
+    """What an evaluation rests on, as it is stored."""
+    return {
+        "organisationId": str(known_activities.organisation_id),
+        "classification": dict(known_activities.classification),
+        "nameClassification": dict(known_activities.name_classification),
+        "allowed": None if allowed.codes is None else sorted(allowed.codes),
+    }
+
+
+def activity_step(code: str, rule: str | None, verdict: StepVerdict, *, suggested: bool) -> EvaluationStep:
+    """The finding about one activity. ``rule``: what assigned it, None if nothing did."""
+    return EvaluationStep(code, verdict, rule, facts={"suggested": suggested})
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,37 +156,6 @@ class EligibilityResults:
 
 
 NO_RESULTS: Final = EligibilityResults()
-
-
-@dataclass(frozen=True, slots=True)
-class EligibilityEvaluation:
-    """One stored evaluation with its evidence. ``results_changed``: and the partner was notified."""
-
-    id: UUID
-    occasion: Occasion
-    known: KnownActivities
-    allowed: AllowedActivities
-    results: EligibilityResults
-    findings: tuple[ActivityFinding, ...]
-    results_changed: bool
-    evaluated_at: datetime
-
-    def is_based_on(self, known_activities: KnownActivities, allowed: AllowedActivities) -> bool:
-        """Whether it used exactly these inputs."""
-        return (
-            self.known.organisation_id == known_activities.organisation_id
-            and dict(self.known.classification) == dict(known_activities.classification)
-            and dict(self.known.name_classification) == dict(known_activities.name_classification)
-            and self.allowed == allowed
-        )
-
-    def is_same_as(self, other: "EligibilityEvaluation") -> bool:
-        """Whether both have the same inputs and results."""
-        return (
-            self.is_based_on(other.known, other.allowed)
-            and self.results.is_same_as(other.results)
-            and set(self.findings) == set(other.findings)
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +243,7 @@ def evaluate_activities(
     suggested: Sequence[str],
     allowed: AllowedActivities,
     simulated_status: EligibilityStatus | None = None,
-) -> tuple[EligibilityResults, tuple[ActivityFinding, ...]]:
+) -> tuple[EligibilityResults, tuple[EvaluationStep, ...]]:
     """Evaluate an organisation's activities against the allowed ones.
 
     What the register says is confirmed. Words of the name count for what was suggested, and where the register says
@@ -300,13 +283,13 @@ def _status(confirmed: Collection[str], rejected: Collection[str]) -> Eligibilit
 
 def _findings(
     confirmed: Mapping[str, str], suggested: Sequence[str], rejected: Collection[str]
-) -> tuple[ActivityFinding, ...]:
+) -> tuple[EvaluationStep, ...]:
     return tuple(
-        ActivityFinding(
+        activity_step(
             sub.code,
             confirmed.get(sub.code),
-            sub.code in suggested,
-            "left_out" if sub.code not in confirmed else "rejected" if sub.code in rejected else "confirmed",
+            "not_applicable" if sub.code not in confirmed else "fail" if sub.code in rejected else "pass",
+            suggested=sub.code in suggested,
         )
         for sub in ordered_sub_tags({*confirmed, *suggested})
     )

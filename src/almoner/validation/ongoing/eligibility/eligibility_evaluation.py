@@ -3,21 +3,21 @@
 from typing import Final
 from uuid import UUID
 
+from almoner.kit.evidence import EvaluationStep
 from almoner.nonprofits.activities import service as activities
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import normalise_search_text
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.events import outbox
+from almoner.platform.evidence import store as evidence
 from almoner.validation.applications.configurations import service as configurations
-from almoner.validation.ongoing.eligibility import domain, schemas, store, store_evidence
+from almoner.validation.ongoing.eligibility import domain, schemas, store
 from almoner.validation.ongoing.eligibility.domain import (
     ALL_ACTIVITIES,
     ENDED,
     EVALUATED_STATUSES,
     UPDATED,
-    ActivityFinding,
     AllowedActivities,
-    EligibilityEvaluation,
     EligibilityResults,
     EligibilitySubscription,
     KnownActivities,
@@ -46,8 +46,8 @@ async def evaluate_subscription(tx: Tx, subscription_id: UUID, occasion: Occasio
     allowed = await allowed_activities_of(tx, held)
     if await _is_simulated(tx, held, known, allowed):
         return None
-    results, findings = domain.evaluate_activities(known, held.suggested, allowed, held.simulated_status)
-    return await record_evaluation(tx, held, known, allowed, results, findings, occasion)
+    results, steps = domain.evaluate_activities(known, held.suggested, allowed, held.simulated_status)
+    return await record_evaluation(tx, held, known, allowed, results, steps, occasion)
 
 
 async def _apply_request_decision(tx: Tx, subscription: EligibilitySubscription) -> EligibilitySubscription:
@@ -70,8 +70,9 @@ async def _is_simulated(
     tx: Tx, subscription: EligibilitySubscription, known_activities: KnownActivities, allowed: AllowedActivities
 ) -> bool:
     """Whether the sandbox was told the results of just this: they stay until what they rest on changes."""
-    last = await store_evidence.find_latest_evaluation(tx, subscription.id)
-    return last is not None and last.occasion == "simulated" and last.is_based_on(known_activities, allowed)
+    based_on = domain.evidence_facts(known_activities, allowed)
+    last = await evidence.find_latest_evaluation(tx, subscription.id)
+    return last is not None and last.occasion == "simulated" and last.facts.items() >= based_on.items()
 
 
 async def allowed_activities_of(tx: Tx, subscription: EligibilitySubscription) -> AllowedActivities:
@@ -96,15 +97,25 @@ async def record_evaluation(
     known_activities: KnownActivities,
     allowed: AllowedActivities,
     results: EligibilityResults,
-    findings: tuple[ActivityFinding, ...],
+    steps: tuple[EvaluationStep, ...],
     occasion: Occasion,
 ) -> EligibilitySubscription:
     """Store an evaluation of a locked subscription; notify the partner if its results changed (settled 5)."""
     differs = subscription.status != results.resulting_status or not subscription.results.is_same_as(results)
-    made = EligibilityEvaluation(tx.new_id(), occasion, known_activities, allowed, results, findings, differs, tx.now)
-    last = await store_evidence.find_latest_evaluation(tx, subscription.id)
-    if differs or last is None or not made.is_same_as(last):
-        await store_evidence.insert_evaluation(tx, subscription.id, made)
+    facts = domain.evidence_facts(known_activities, allowed)
+    last = await evidence.find_latest_evaluation(tx, subscription.id)
+    same = last is not None and (last.steps, last.outcome) == (steps, results.status)
+    if differs or last is None or not (same and last.facts.items() >= facts.items()):
+        await evidence.record_evaluation(
+            tx,
+            Partner(subscription.partner_id),
+            "eligibility_subscription",
+            subscription.id,
+            steps,
+            occasion=occasion,
+            outcome=results.status,
+            facts={**facts, "resultsChanged": differs},
+        )
     if not differs:
         if subscription.search_name != normalise_search_text(subscription.name):
             await store.set_search_name(tx, subscription)

@@ -1,12 +1,14 @@
 """Eligibility subscriptions on the wire (spec 2.5, 4.5; settled 4 and 8)."""
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, cast
+from uuid import UUID
 
 import msgspec
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
+from almoner.kit.evidence import Evaluation
 from almoner.kit.ids import Ids
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso_timestamp
@@ -28,7 +30,7 @@ from almoner.platform.http.wire import (
 )
 from almoner.validation.ongoing.eligibility import test_values
 from almoner.validation.ongoing.eligibility.domain import (
-    EligibilityEvaluation,
+    FINDINGS,
     EligibilityFilters,
     EligibilityInput,
     EligibilityStatus,
@@ -240,15 +242,15 @@ class EligibilityEvaluationResponse(ResponseRecord, object_name="eligibility_eva
     ]
 
 
-def evaluation_response(tx: Tx, evaluation: EligibilityEvaluation) -> EligibilityEvaluationResponse:
+def evaluation_response(tx: Tx, evaluation: Evaluation) -> EligibilityEvaluationResponse:
     """The response for one evaluation."""
-    allowed = evaluation.allowed.codes
-    found = {one.code: one for one in evaluation.findings}
+    allowed = cast("list[str] | None", evaluation.facts["allowed"])
+    steps = {step.name: step for step in evaluation.steps}
     return EligibilityEvaluationResponse(
-        at=iso_timestamp(evaluation.evaluated_at),
-        occasion=evaluation.occasion,
-        organisation_id=tx.ids.text("organisation", evaluation.known.organisation_id),
-        eligibility_status=evaluation.results.status,
+        at=iso_timestamp(evaluation.at),
+        occasion=cast("Occasion", evaluation.occasion),
+        organisation_id=tx.ids.text("organisation", UUID(str(evaluation.facts["organisationId"]))),
+        eligibility_status=cast("EligibilityStatus | None", evaluation.outcome),
         allowed_activity_sub_tags=None
         if allowed is None
         else [tx.ids.text("activitysubtag", sub.id) for sub in ordered_sub_tags(allowed)],
@@ -256,11 +258,11 @@ def evaluation_response(tx: Tx, evaluation: EligibilityEvaluation) -> Eligibilit
             EligibilityFindingResponse(
                 id=tx.ids.text("activitysubtag", sub.id),
                 name=sub.name,
-                rule=found[sub.code].rule,
-                suggested=found[sub.code].suggested,
-                verdict=found[sub.code].verdict,
+                rule=steps[sub.code].code,
+                suggested=bool(steps[sub.code].facts["suggested"]),
+                verdict=FINDINGS[steps[sub.code].verdict],
             )
-            for sub in ordered_sub_tags(found)
+            for sub in ordered_sub_tags(steps)
         ],
-        results_changed=evaluation.results_changed,
+        results_changed=bool(evaluation.facts["resultsChanged"]),
     )

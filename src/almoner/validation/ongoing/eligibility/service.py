@@ -13,10 +13,12 @@ import msgspec
 
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
+from almoner.kit.evidence import Evaluation
 from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import normalise_search_text
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
+from almoner.platform.evidence import store as evidence
 from almoner.platform.http.paging import Page, Position
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import JobKind
@@ -26,14 +28,11 @@ from almoner.validation.ongoing.eligibility import (
     eligibility_evaluation,
     schemas,
     store,
-    store_evidence,
     test_values,
 )
 from almoner.validation.ongoing.eligibility.domain import (
     BY_SANDBOX,
     EVALUATED_STATUSES,
-    ActivityFinding,
-    EligibilityEvaluation,
     EligibilityInput,
     EligibilityResults,
     EligibilityStatus,
@@ -48,7 +47,6 @@ from almoner.validation.ongoing.eligibility.schemas import (
 from almoner.validation.ongoing.eligibility.schemas import EligibilityResultsResponse as EligibilityResultsResponse
 from almoner.validation.ongoing.eligibility.schemas import EligibilitySubscriptionResponse
 from almoner.validation.ongoing.eligibility.store import list_page as list_page
-from almoner.validation.ongoing.eligibility.store_evidence import list_evaluations as list_evaluations
 from almoner.validation.ongoing.eligibility.test_values import TEST_VALUES as TEST_VALUES
 from almoner.validation.requests import service as validation_requests
 
@@ -177,12 +175,10 @@ def cursor_position_of(subscription: EligibilitySubscription, sort: Sort) -> Pos
     return store.cursor_position_of(subscription, sort)
 
 
-async def list_history(
-    tx: Tx, scope: Scope, subscription_id: UUID, page_: Page
-) -> tuple[list[EligibilityEvaluation], int]:
+async def list_history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page) -> tuple[list[Evaluation], int]:
     """One page of the evaluations with their evidence, and the total. Raises NotFound."""
     await get(tx, scope, subscription_id)
-    return await store_evidence.list_page(tx, subscription_id, page_)
+    return await evidence.list_page(tx, subscription_id, page_)
 
 
 async def change_metadata(
@@ -234,13 +230,15 @@ async def simulate_results(
     results = EligibilityResults(status, dict.fromkeys((*confirmed, *turned_down), BY_SANDBOX), turned_down)
     if status is None and results.confirmed:
         raise InvalidState("where eligibilityStatus is null nothing is confirmed")
-    findings = tuple(
-        ActivityFinding(code, BY_SANDBOX, code in held.suggested, "rejected" if code in turned_down else "confirmed")
+    steps = tuple(
+        domain.activity_step(
+            code, BY_SANDBOX, "fail" if code in turned_down else "pass", suggested=code in held.suggested
+        )
         for code in results.confirmed
     )
     known = await eligibility_evaluation.known_activities_of(tx, held)
     allowed = await eligibility_evaluation.allowed_activities_of(tx, held)
-    return await eligibility_evaluation.record_evaluation(tx, held, known, allowed, results, findings, "simulated")
+    return await eligibility_evaluation.record_evaluation(tx, held, known, allowed, results, steps, "simulated")
 
 
 async def _lock(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscription:

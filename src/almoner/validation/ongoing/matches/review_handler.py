@@ -5,6 +5,7 @@ from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
+from almoner.kit.evidence import EvaluationStep
 from almoner.platform.database.transactions import AllPartners, Partner, Tx
 from almoner.screening.matching.domain import ScorePart
 from almoner.screening.screenings import service as screenings
@@ -12,7 +13,6 @@ from almoner.screening.screenings.domain import ScreeningMatch, SideDifference, 
 from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import CATEGORIES, WatchlistEntry, WatchlistVersion
 from almoner.validation.decisions.reviews.domain import (
-    EvidenceStep,
     Fact,
     RelatedSubject,
     ReviewDecision,
@@ -221,7 +221,7 @@ def _difference_text(one: SideDifference) -> str:
     return f"{one.what} of the {one.side}: {one.before or 'nothing'} -> {one.after or 'nothing'}"
 
 
-def _step(part: ScorePart) -> EvidenceStep:
-    verdict = "pass" if part.points >= 0 else "warn"
-    facts = [("points", f"{part.points:+.3f}"), ("asked", part.asked or None), ("listed", part.listed or None)]
-    return EvidenceStep(part.finding, verdict, facts=[fact for fact in facts if fact[1] is not None])
+def _step(part: ScorePart) -> EvaluationStep:
+    facts = {"points": f"{part.points:+.3f}", "asked": part.asked, "listed": part.listed}
+    given = {name: value for name, value in facts.items() if value}
+    return EvaluationStep(part.finding, "pass" if part.points >= 0 else "warn", facts=given)

@@ -30,7 +30,7 @@ checks: Final = (
         """
         select m.id from monitoring_subscription m
         left join lateral (
-            select results from monitoring_change c where c.subscription_id = m.id order by c.id desc limit 1
+            select facts -> 'results' as results from evidence c where c.record_id = m.id order by c.id desc limit 1
         ) told on true
         where coalesce(told.results, '{}') is distinct from jsonb_strip_nulls(jsonb_build_object(
             'complianceStatus', m.compliance_status, 'warning', m.warning, 'sanction', m.sanction,
@@ -47,8 +47,8 @@ checks: Final = (
         """
         with bounds as (select at - interval '80 days' as since from moment),
         changed as (
-            select m.partner_id, c.changed_at as at, count(*) as n from bounds, monitoring_change c
-            join monitoring_subscription m on m.id = c.subscription_id where c.changed_at > since group by 1, 2
+            select partner_id, recorded_at as at, count(*) as n from evidence, bounds
+            where kind = 'monitoring_subscription' and recorded_at > since group by 1, 2
         ),
         events as (
             select partner_id, created_at as at, count(*) as n from event, bounds

@@ -1,6 +1,6 @@
 """Monitoring subscriptions: the record, its states, and what results follow from (spec 2.4; settled 4 and 5)."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Literal, cast
@@ -8,6 +8,7 @@ from uuid import UUID
 
 from almoner.kit.errors import BadRequest
 from almoner.kit.events import InternalEvent
+from almoner.kit.evidence import EvaluationStep, StepVerdict
 from almoner.kit.states import Lifecycle
 from almoner.screening.screenings.domain import ScreeningObstacle
 from almoner.screening.watchlists.domain import CATEGORIES, Category
@@ -132,17 +133,34 @@ class MonitoringEvidence:
 NO_EVIDENCE: Final = MonitoringEvidence(screened=False)
 
 
-@dataclass(frozen=True, slots=True)
-class ResultsChange:
-    """One change of the results, with its cause and evidence."""
+def screening_step(screened: ScreenedList, matches: Sequence[MonitoringMatch]) -> EvaluationStep:
+    """What the comparison with a list found for one of its categories."""
+    place = (screened.list, screened.category)
+    decisions = {match.decision for match in matches if (match.list, match.category) == place}
+    verdict: StepVerdict = "pass"
+    if "confirmed" in decisions:
+        verdict = "fail"
+    elif "open" in decisions or screened.status == "not_screened":
+        verdict = "unknown"
+    return EvaluationStep(
+        screened.category,
+        verdict,
+        screened.reason,
+        screened.list,
+        facts={"status": screened.status},
+        version=screened.version,
+    )
 
-    id: UUID
-    occasion: Occasion
-    results: MonitoringResults
-    sources: tuple[ScreenedList, ...]
-    matches: tuple[MonitoringMatch, ...]
-    flags: tuple[Category, ...] | None
-    at: datetime
+
+def screened_list_of(step: EvaluationStep) -> ScreenedList:
+    """The comparison that a step is about."""
+    return ScreenedList(
+        step.source or "",
+        step.version or "",
+        cast("Category", step.name),
+        cast("ScreeningStatus", step.facts["status"]),
+        cast("ScreeningObstacle | None", step.code),
+    )
 
 
 def results_from_evidence(

@@ -1,12 +1,13 @@
 """Monitoring subscriptions on the wire (spec 2.4, 4.4; settled 4 and 8)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Final
+from typing import Annotated, Final, cast
 
 import msgspec
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
+from almoner.kit.evidence import Evaluation
 from almoner.kit.ids import Ids
 from almoner.kit.time import iso_timestamp
 from almoner.nonprofits.organisations.domain import extract_search_terms
@@ -26,10 +27,11 @@ from almoner.validation.ongoing.monitoring.domain import (
     MonitoringSubscription,
     Occasion,
     RegistrationActive,
-    ResultsChange,
     ScreenedList,
     ScreeningStatus,
     Sort,
+    parse_results,
+    screened_list_of,
 )
 
 _NEVER: Final = "?"
@@ -198,15 +200,16 @@ class MonitoringChangeResponse(ResponseRecord, object_name="monitoring_change"):
     matches: list[MonitoringMatchResponse]
 
 
-def results_change_response(change: ResultsChange) -> MonitoringChangeResponse:
+def results_change_response(change: Evaluation) -> MonitoringChangeResponse:
     """The response for one change of results."""
+    facts = change.facts
     return MonitoringChangeResponse(
         at=iso_timestamp(change.at),
-        occasion=change.occasion,
-        results=_results(change.results),
-        compliance_flags=None if change.flags is None else list(change.flags),
-        sources=_sources(change.sources),
-        matches=_matches(change.matches),
+        occasion=cast("Occasion", change.occasion),
+        results=_results(parse_results(cast("Mapping[str, str]", facts["results"]))),
+        compliance_flags=cast("list[Category]", facts["flags"]),
+        sources=_sources([screened_list_of(step) for step in change.steps]),
+        matches=_matches(msgspec.convert(facts["matches"], list[MonitoringMatch])),
     )
 
 

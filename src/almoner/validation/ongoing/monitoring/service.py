@@ -12,10 +12,12 @@ from uuid import UUID
 import msgspec
 
 from almoner.kit.errors import NotFound
+from almoner.kit.evidence import Evaluation
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation, normalise_search_text
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
+from almoner.platform.evidence import store as evidence
 from almoner.platform.http.paging import Page, Position
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.queue import JobKind
@@ -23,14 +25,7 @@ from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import Category
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.ongoing.matches import service as matches
-from almoner.validation.ongoing.monitoring import (
-    domain,
-    monitoring_evidence,
-    schemas,
-    store,
-    store_evidence,
-    test_values,
-)
+from almoner.validation.ongoing.monitoring import domain, monitoring_evidence, schemas, store, test_values
 from almoner.validation.ongoing.monitoring.domain import (
     NO_EVIDENCE,
     EntityNotFound,
@@ -41,7 +36,6 @@ from almoner.validation.ongoing.monitoring.domain import (
     MonitoringSubscription,
     Occasion,
     OrganisationNotActive,
-    ResultsChange,
     Sort,
 )
 from almoner.validation.ongoing.monitoring.schemas import MonitoringResultsResponse as MonitoringResultsResponse
@@ -188,11 +182,11 @@ def serialise_for_api(tx: Tx, subscription: MonitoringSubscription) -> Monitorin
     return schemas.subscription_response(tx, subscription)
 
 
-async def list_history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page) -> tuple[list[ResultsChange], int]:
+async def list_history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page) -> tuple[list[Evaluation], int]:
     """One page of the result changes with their evidence, and the total. Raises NotFound."""
     if await store.find(tx, scope, subscription_id) is None:
         raise NotFound
-    return await store_evidence.list_page(tx, subscription_id, page_)
+    return await evidence.list_page(tx, subscription_id, page_)
 
 
 async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> MonitoringSubscription:
@@ -323,6 +317,15 @@ async def store_and_emit_transition(
     """Store the new state of a locked subscription; if its results changed, record why and emit an event."""
     await store_transition(tx, subscription, new)
     if new.results != subscription.results:
-        await store_evidence.insert_results_change(tx, new, occasion, seen, flags)
+        await evidence.record_evaluation(
+            tx,
+            Partner(new.partner_id),
+            "monitoring_subscription",
+            new.id,
+            [domain.screening_step(one, seen) for one in new.sources],
+            occasion=occasion,
+            outcome=new.results.compliance,
+            facts={"results": new.results.as_json(), "flags": sorted(flags), "matches": seen},
+        )
         await outbox.emit(tx, new.partner_id, domain.UPDATED, serialise_for_api(tx, new))
     return new
