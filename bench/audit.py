@@ -16,8 +16,8 @@ from almoner.platform.audit.log import Actor, EntryContext
 from almoner.platform.database.transactions import Database
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.settings import Settings
-from bench.imports import database
 from bench.scale import FULL, Scale
+from bench.stage import database
 
 ENTRIES = 50_000
 AIM = 1_000_000 / 60

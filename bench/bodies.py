@@ -21,6 +21,7 @@ from typing import Final
 from bench.stage import SAMPLE
 
 SEED: Final = 20261121
+FEW: Final = 1_000
 REAL: Final = Path(__file__).parents[2] / "shared" / "data" / "us_irs_bmf" / "2026-04-13"
 """More of the real files than are shipped, where they are at hand."""
 ROWS_OF_A_FILE: Final = 500_000
@@ -42,12 +43,13 @@ def paths() -> list[Path]:
     return sorted(REAL.glob("*.csv")) or SAMPLE
 
 
-def originals() -> list[Row]:
-    """Their rows."""
+def originals(count: int | None = None) -> list[Row]:
+    """Their rows; the beginning of the first file alone, where so few bodies are made of them."""
+    few = count is not None and count <= FEW
     found: list[Row] = []
-    for path in paths():
+    for path in paths()[: 1 if few else None]:
         with gzip.open(path, "rt", newline="") if path.suffix == ".gz" else path.open(newline="") as lines:
-            found += csv.DictReader(lines)
+            found += islice(csv.DictReader(lines), FEW if few else None)
     return found
 
 
@@ -136,7 +138,7 @@ def _fresh(model: _Model, words: Sequence[str], pick: random.Random, seen: set[s
 
 def write_state(count: int, path: Path, state: str, first: int) -> None:
     """One file of bodies that are all in one state, numbered from ``first`` on."""
-    real = originals()
+    real = originals(count)
     with path.open("w", newline="") as output:
         writer = csv.DictWriter(output, list(real[0]))
         writer.writeheader()
@@ -145,7 +147,7 @@ def write_state(count: int, path: Path, state: str, first: int) -> None:
 
 def write(count: int, folder: Path) -> list[Path]:
     """The files of ``count`` bodies, as many rows each as a file of the register has."""
-    real = originals()
+    real = originals(count)
     written: list[Path] = []
     made = bodies(count, real)
     while not written or len(written) * ROWS_OF_A_FILE < count:

@@ -29,15 +29,17 @@ from almoner.validation.requests import evaluate, rules
 from almoner.validation.requests.domain import NonprofitDetails
 from almoner.validation.requests.rules import AcceptanceRules
 from bench import machine
-from bench.imports import database
 from bench.matching_lists import SHARED
 from bench.matching_pairs import BENCHMARKS, BY_PEOPLE
 from bench.scale import BRIEF, FULL, Scale
+from bench.stage import database
 from tests.support import bmf
 
 REPORT: Final = Path(__file__).parents[1] / "docs" / "evidence" / "families.md"
 MONTH: Final = SHARED / "us_irs_bmf" / "2026-04-13"
 ASKED: Final = 200
+_FEW: Final = 20
+"""Requests of a kind, to see that it runs."""
 SEED: Final = 20261126
 _RULES: Final = AcceptanceRules(CERTAIN_SCORE)
 _Row = dict[str, Any]
@@ -80,6 +82,9 @@ async def _evaluate(tx: Tx, registry_id: UUID, requests: Sequence[Asked]) -> Out
 
 
 def _pairs() -> list[dict[str, str]]:
+    """The labelled pairs, where they are at hand."""
+    if not BENCHMARKS.exists():
+        return []
     with (BENCHMARKS / "npmatch_pairs.csv").open(newline="") as lines:
         return list(csv.DictReader(lines))
 
@@ -240,22 +245,24 @@ def _acceptance(outcome: Outcome) -> list[str]:
     return lines
 
 
-async def _measured(complete: Settings, paths: list[Path], count: int, *, wrong: bool) -> list[str]:
+async def _measured(
+    complete: Settings, paths: list[Path], pairs: list[dict[str, str]], count: int, *, wrong: bool
+) -> list[str]:
     services = await wiring.build_services(complete)
     try:
         load = await registers_flows.import_files(services.db, REGISTER_SOURCES["irs-bmf"], paths, force=True)
-        return [f"- {load.rows:,} bodies of the master file", "", *await _asked(services.db, count, wrong=wrong)]
+        return [f"- {load.rows:,} bodies of the master file", "", *await _asked(services.db, pairs, count, wrong=wrong)]
     finally:
         await services.close()
 
 
-async def _asked(db: Database, count: int, *, wrong: bool) -> list[str]:
+async def _asked(db: Database, pairs: list[dict[str, str]], count: int, *, wrong: bool) -> list[str]:
     pick = random.Random(SEED)
     async with db.read() as tx:
         registry_id = await tx.fetchval("select id from registry where code = 'IRS'")
         kinds = _of_families(await _bodies(tx), pick, count)
-        if BENCHMARKS.exists():
-            kinds["right requests with an office elsewhere, of one exact name"] = _elsewhere(_pairs())
+        if pairs:
+            kinds["right requests with an office elsewhere, of one exact name"] = _elsewhere(pairs)
         lines = ["| requests | of | accepted | |", "|---|---|---|---|"]
         for kind, requests in kinds.items():
             outcome = await _evaluate(tx, registry_id, requests)
@@ -263,8 +270,8 @@ async def _asked(db: Database, count: int, *, wrong: bool) -> list[str]:
             lines.append(f"| {kind} | {len(requests)} | {outcome.count} | {meant} |")
             if wrong:
                 _print_wrong(kind, outcome)
-        if BENCHMARKS.exists():
-            outcome = await _evaluate(tx, registry_id, _labelled(_pairs()))
+        if pairs:
+            outcome = await _evaluate(tx, registry_id, _labelled(pairs))
             lines += ["", "### Labelled pairs, names with addresses as requests", "", *_acceptance(outcome)]
             if wrong:
                 _print_wrong("labelled", outcome)
@@ -281,11 +288,13 @@ def measure(scale: Scale, *, wrong: bool = False) -> list[str]:
     """The lines of the report, or why there are none."""
     if not MONTH.exists():
         return ["- not measured, the real files are not at hand"]
+    pairs, paths = _pairs(), sorted(MONTH.glob("*.csv"))
+    if scale is BRIEF:
+        pairs, paths = pairs[:_FEW], [MONTH / "eo_wy.csv"]
     with tempfile.TemporaryDirectory(prefix="almoner-families-2026-04-13-") as folder, database() as complete:
-        made = _write_register(_pairs(), _known(), Path(folder) / "eo1.csv") if BENCHMARKS.exists() else None
-        paths = sorted(MONTH.glob("*.csv")) if scale is not BRIEF else [MONTH / "eo_wy.csv"]
-        paths += [made] if made and scale is not BRIEF else []
-        return asyncio.run(_measured(complete, paths, scale.rows(ASKED, 20), wrong=wrong))
+        if pairs and scale is not BRIEF:
+            paths.append(_write_register(pairs, _known(), Path(folder) / "eo1.csv"))
+        return asyncio.run(_measured(complete, paths, pairs, scale.rows(ASKED, _FEW), wrong=wrong))
 
 
 def main() -> None:

@@ -10,14 +10,12 @@ import asyncio
 import gzip
 import os
 import resource
-import shutil
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from multiprocessing import get_context
@@ -26,13 +24,13 @@ from pathlib import Path
 import asyncpg
 
 import almoner
-from almoner import migrations, settings, wiring
-from almoner.cli import local
+from almoner import wiring
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench import bodies
 from bench.scale import BRIEF, FULL, Scale
+from bench.stage import database
 
 SAMPLE = sorted((Path(almoner.__file__).parent / "samples" / "us_irs_bmf").rglob("*.csv.gz"))
 SOURCE = "irs-bmf"
@@ -159,19 +157,6 @@ def _beginning(path: Path, folder: Path) -> Path:
     with gzip.open(path, "rt", encoding="utf-8") as file:
         made.write_text("".join(islice(file, BEGINNING_ROWS)), encoding="utf-8")
     return made
-
-
-@contextmanager
-def database() -> Iterator[Settings]:
-    """A migrated, empty database on a server of its own."""
-    folder = Path(tempfile.mkdtemp(prefix="almoner-bench-"))
-    folder.chmod(0o755)  # PostgreSQL's account must reach it when root measures
-    try:
-        with local.complete_settings(settings.read_settings(data_dir=folder)) as complete:
-            migrations.migrate(complete.owner_dsn)
-            yield complete
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def measure(scale: Scale) -> list[str]:

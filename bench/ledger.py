@@ -22,8 +22,9 @@ from almoner.nonprofits.registers import flows as registers_flows
 from almoner.platform.database.transactions import Database
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
-from bench.imports import SAMPLE, SOURCE, database
+from bench.imports import SAMPLE, SOURCE
 from bench.scale import FULL, Scale
+from bench.stage import database
 
 WRITERS = 16
 ACCOUNTS = 4_000

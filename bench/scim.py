@@ -20,8 +20,8 @@ from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.scim.provider import build_scim_provider
 from almoner.settings import Rate, Settings
-from bench.imports import database
 from bench.scale import FULL, Scale
+from bench.stage import database
 
 USERS = 10_000
 OTHERS = 4

@@ -37,9 +37,9 @@ from almoner.settings import Settings
 from almoner.sources import WATCHLIST_SOURCES
 from almoner.validation.ongoing.matches import service as matches
 from bench import bodies, machine
-from bench.imports import database
 from bench.matching_lists import AFTER, BEFORE, SHARED, others, sdn, version
 from bench.matching_lists import read_lists as entries_of_all
+from bench.stage import database
 
 REPORT: Final = Path(__file__).parents[1] / "docs" / "evidence" / "screening.md"
 CORES: Final = 2
@@ -104,7 +104,7 @@ def _compare(work: tuple[Settings, int, int]) -> tuple[int, float, float, float,
 async def _comparing(settings: Settings, count: int, half: int) -> tuple[int, float, float, float, int, int]:
     services = await wiring.build_services(settings)
     try:
-        for row in _bodies(_WARMED):  # the tables of words are there whatever is listed
+        for row in _bodies(min(_WARMED, count)):  # the tables of words are there whatever is listed
             prepare_subject(_asked(row))
         before = psutil.Process().memory_info().rss
         screener, begun = Screener(), time.perf_counter()
@@ -142,7 +142,7 @@ def _speed(settings: Settings, count: int) -> list[str]:
 
 def _memory(*, short: bool) -> list[str]:
     """What is held of the lists, read from their files as the service reads them from its database."""
-    for row in _bodies(_WARMED):
+    for row in _bodies(BEGINNING if short else _WARMED):
         prepare_subject(_asked(row))
     gc.collect()
     tracemalloc.start()

@@ -33,7 +33,6 @@ from almoner.platform.http.paging import Page
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench import bodies, machine, search_aims, search_http, search_rivals
-from bench.imports import database
 from bench.scale import BRIEF, FULL, Scale
 from bench.search_questions import (
     ASKED_OF,
@@ -50,6 +49,7 @@ from bench.search_questions import (
     ours,
     sampled,
 )
+from bench.stage import database
 
 REPORT: Final = Path(__file__).parents[1] / "docs" / "evidence" / "search.md"
 RENAMES: Final = Path(__file__).parents[2] / "shared" / "data" / "benchmarks" / "bmf_name_changes.csv"
@@ -249,7 +249,7 @@ async def _run(complete: Settings, count: int, asked: int, scale: Scale) -> list
             ),
             *["", "Over HTTP, one caller:", "", *over_http, "", "## What the bodies are like", ""],
             *["Words of the real files recombined (`bench/bodies.py`), the same for each seed.", ""],
-            *bodies.compared([row["NAME"] for row in bodies.originals()], await _names(services.db)),
+            *bodies.compared([row["NAME"] for row in bodies.originals(count)], await _names(services.db)),
         ]
     finally:
         await services.close()

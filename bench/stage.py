@@ -1,6 +1,7 @@
 """The stage of a benchmark: a database with real data, partners with keys, and the servers to be measured."""
 
 import asyncio
+import atexit
 import json
 import os
 import random
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from uuid import UUID
 
@@ -33,6 +35,7 @@ from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench.scale import FULL, Scale
 from tests.support.running import free_port
+from tests.support.servers import copied
 
 PARTNERS = 10
 LIST_ROWS = 100_000
@@ -74,17 +77,34 @@ class Stage:
         }
 
 
+@cache
+def _template() -> Path:
+    """The files of a migrated, empty database whose server has stopped; no service has claimed it."""
+    folder = Path(tempfile.mkdtemp(prefix="almoner-bench-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder.chmod(0o755)  # PostgreSQL's account must reach it when root measures
+    with local.complete_settings(settings.read_settings(data_dir=folder)) as complete:
+        migrations.migrate(complete.owner_dsn)
+    return folder
+
+
+@contextmanager
+def database() -> Iterator[Settings]:
+    """A migrated, empty database on a server of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="almoner-bench-"))
+    folder.chmod(0o755)
+    try:
+        with local.complete_settings(settings.read_settings(data_dir=copied(_template(), folder / "var"))) as complete:
+            yield complete
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @contextmanager
 def staged(scale: Scale = FULL) -> Iterator[Stage]:
     """An embedded server in a folder of its own, migrated and filled."""
-    folder = Path(tempfile.mkdtemp(prefix="almoner-bench-"))
-    folder.chmod(0o755)  # PostgreSQL's account must reach it when root measures
-    try:
-        with local.complete_settings(settings.read_settings(data_dir=folder)) as complete:
-            migrations.migrate(complete.owner_dsn)
-            yield asyncio.run(_fill(complete, scale.rows(LIST_ROWS)))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with database() as complete:
+        yield asyncio.run(_fill(complete, scale.rows(LIST_ROWS)))
 
 
 async def _fill(complete: Settings, rows: int) -> Stage:
