@@ -82,8 +82,8 @@ def pytest_collection_finish() -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """What the service asked of PostgreSQL is looked at when all suites have run: ``tests/plans``."""
-    suite = Path(session.config.args[0]).resolve().relative_to(cluster.PROJECT).parts[1:2]
-    recorded.write("-".join((*suite, os.environ.get("PYTEST_XDIST_WORKER", "alone"))))
+    first = Path(session.config.args[0].partition("::")[0]).resolve().relative_to(cluster.PROJECT)
+    recorded.write("-".join((*first.parts[1:2], first.stem, os.environ.get("PYTEST_XDIST_WORKER", "alone"))))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -22,8 +22,6 @@ PROJECT = Path(__file__).parents[1]
 REPORTS = PROJECT / ".cache" / "reports"
 TABLE = PROJECT / "docs" / "architecture.md"
 TABLE_HEAD = "| suite | seconds | of work | tests |\n|---|---:|---:|---:|\n"
-# Each of two workers begins with half of the files, so that what a file starts for its tests is mostly started once.
-SHARED = ("-n", "2", "--dist", "worksteal")
 PLACES = 4  # processes that work at a time, on two cores: none of them keeps one busy
 MOST_SECONDS = 1500  # of one piece; a test alone is ended long before (pyproject.toml)
 NOTHING_SELECTED = 5  # pytest's status for a suite of which nothing was asked
@@ -33,34 +31,53 @@ class Piece(NamedTuple):
     """Something to run: ``places`` are its processes; one with a ``command`` is no suite.
 
     ``served``: it works on the tests' database server (tests/support/cluster.py), which has a hundred connections.
+    ``half``: of the files of a large suite, each in a process that imports no others.
     """
 
     name: str
-    places: int = 2
+    places: int = 1
     command: tuple[str, ...] = ()
     only_ci: bool = False
     served: bool = True
+    half: int | None = None
+
+    @property
+    def title(self) -> str:
+        """Its name among all that run."""
+        return self.name if self.half is None else f"{self.name}-{self.half}"
+
+    @property
+    def tests(self) -> list[str]:
+        """What pytest is given."""
+        if self.half is None:
+            return [f"tests/{self.name}"]
+        files = sorted((PROJECT / "tests" / self.name).rglob("test_*.py"), key=lambda file: -file.stat().st_size)
+        return [str(file.relative_to(PROJECT)) for file in files[self.half :: 2]]
 
 
 # The longest first, so that all end together; a suite that is not named comes last. What has one place starts commands
 # and waits for them, or is one process: two of those fill the gaps that a suite leaves.
 ORDER = (
-    Piece("fuzz", 1, served=False),
-    Piece("newcomer", 1, served=False),
-    Piece("api"),
-    Piece("pages"),
-    Piece("store"),
-    Piece("e2e", 1),
+    Piece("fuzz", served=False),
+    Piece("newcomer", served=False),
+    Piece("api", half=0),
+    Piece("api", half=1),
+    Piece("pages", half=0),
+    Piece("pages", half=1),
+    Piece("store", half=0),
+    Piece("store", half=1),
+    Piece("e2e"),
     Piece("types", 1, ("-m", "mypy"), only_ci=True, served=False),
     Piece("bench", 2, ("-m", "bench", "--brief"), only_ci=True, served=False),
-    Piece("unit"),
-    Piece("concurrency", 1),
-    Piece("worker", 1),
-    Piece("contract", 1),
-    Piece("spec", 1),
-    Piece("chaos", 1),
-    Piece("architecture", 1, served=False),
-    Piece("plans", 1),
+    Piece("unit", half=0),
+    Piece("unit", half=1),
+    Piece("concurrency"),
+    Piece("worker"),
+    Piece("contract"),
+    Piece("spec"),
+    Piece("chaos"),
+    Piece("architecture", served=False),
+    Piece("plans"),
 )
 # Plans what the others have recorded. It runs where it is named, after a whole run: which shapes of a statement are
 # recorded depends on the order of the tests, and so may what needs an exception (tests/plans/known.toml).
@@ -70,7 +87,7 @@ CHECKED = "architecture"  # what `make check-code` has run
 
 
 class Result(NamedTuple):
-    """What one piece did; ``busy`` are the seconds of work of its processes, its database aside."""
+    """What one piece did; ``busy`` are the seconds of work of its processes, database servers included."""
 
     name: str
     status: int
@@ -146,21 +163,21 @@ class Pool:
         self._running.remove(one)
         one.output.seek(0)
         busy = used.ru_utime + used.ru_stime
-        print(f"\n== {one.piece.name}: {one.seconds:.0f} s\n{one.output.read()}", flush=True)
+        print(f"\n== {one.piece.title}: {one.seconds:.0f} s\n{one.output.read()}", flush=True)
         self.results.append(result(one, busy))
         one.output.close()
 
 
 def begin(piece: Piece, line: int) -> Running:
     """Start a piece; its output is shown as a whole when it has ended."""
-    report = REPORTS / f"{piece.name}.xml"
+    report = REPORTS / f"{piece.title}.xml"
     report.unlink(missing_ok=True)
-    shared = SHARED if piece.places > 1 else ()
-    suite = ("-m", "pytest", "-q", f"tests/{piece.name}", "-p", "no:cacheprovider", f"--junit-xml={report}", *shared)
-    output = (REPORTS / f"{piece.name}.txt").open("w+")
+    suite = ("-m", "pytest", "-q", *piece.tests, "-p", "no:cacheprovider", f"--junit-xml={report}")
+    output = (REPORTS / f"{piece.title}.txt").open("w+")
     # What a process has compiled is kept for the next, whatever this machine's shells say: half of a suite's start.
     kept = ("env", "-u", "PYTHONDONTWRITEBYTECODE", f"TESTS_LINE={line or ''}")
-    command = [*kept, sys.executable, *(piece.command or suite)]
+    counted = (sys.executable, "-m", "tools.counted")  # with the servers that its tests start
+    command = [*kept, *counted, sys.executable, *(piece.command or suite)]
     process = subprocess.Popen(command, cwd=PROJECT, start_new_session=True, stdout=output, stderr=output, text=True)
     return Running(piece, line, process, output)
 
@@ -168,13 +185,35 @@ def begin(piece: Piece, line: int) -> Running:
 def result(one: Running, busy: float) -> Result:
     """What a piece that has ended did."""
     counts = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
-    report = REPORTS / f"{one.piece.name}.xml"
+    report = REPORTS / f"{one.piece.title}.xml"
     if report.exists():
         for suite in ET.parse(report).iter("testsuite"):
             counts = {name: count + int(suite.get(name, "0")) for name, count in counts.items()}
     status = 0 if one.process.returncode == NOTHING_SELECTED and not one.piece.command else one.process.returncode
     failed = counts["failures"] + counts["errors"]
     return Result(one.piece.name, status, one.seconds, busy, counts["tests"], failed, counts["skipped"])
+
+
+def whole(results: list[Result]) -> list[Result]:
+    """One for each suite, the longest first; the halves of a suite run beside each other."""
+    found: dict[str, Result] = {}
+    for one in results:
+        other = found.get(one.name)
+        found[one.name] = one if other is None else joined(one, other)
+    return sorted(found.values(), key=lambda one: -one.seconds)
+
+
+def joined(one: Result, other: Result) -> Result:
+    """What both halves of a suite did."""
+    return Result(
+        one.name,
+        one.status or other.status,
+        max(one.seconds, other.seconds),
+        one.busy + other.busy,
+        one.tests + other.tests,
+        one.failed + other.failed,
+        one.skipped + other.skipped,
+    )
 
 
 def kill(process: "subprocess.Popen[str]") -> None:
@@ -187,7 +226,7 @@ def kill(process: "subprocess.Popen[str]") -> None:
 def tell(results: list[Result], seconds: float) -> None:
     """What each piece did; the seconds of the whole are fewer than those of its pieces together."""
     print("\nsuite           seconds     busy   tests  failed  skipped")
-    for one in sorted(results, key=lambda one: -one.seconds):
+    for one in whole(results):
         row = f"{one.name:<14} {one.seconds:>8.1f} {one.busy:>8.1f} {one.tests:>7} {one.failed:>7} {one.skipped:>8}"
         print(row + ("" if one.status == 0 else f"  ended with {one.status}"))
     busy, tests = sum(one.busy for one in results), sum(one.tests for one in results)
@@ -196,7 +235,7 @@ def tell(results: list[Result], seconds: float) -> None:
 
 def record(results: list[Result], seconds: float) -> None:
     """Write the seconds of a whole run into the table of the architecture page."""
-    rows = [(one.name, one.seconds, one.busy, one.tests) for one in sorted(results, key=lambda one: -one.seconds)]
+    rows = [(one.name, one.seconds, one.busy, one.tests) for one in whole(results)]
     rows.append(("all", seconds, sum(one.busy for one in results), sum(one.tests for one in results)))
     table = "".join(f"| {name} | {took:.0f} | {busy:.0f} | {tests:,} |\n" for name, took, busy, tests in rows)
     before, head, after = TABLE.read_text().partition(TABLE_HEAD)
