@@ -1,6 +1,5 @@
 """What search finds beside names as they are: lost zeros, initials, former names, second lines, own descriptions."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -11,8 +10,7 @@ from almoner.nonprofits.branding import service as branding
 from almoner.nonprofits.branding.service import BrandingChange
 from almoner.nonprofits.registers import flows as registers_flows
 from tests.support.client import Client, data
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.written_register import Loader, Written, entry
 
 FIRST, SECOND = datetime(2026, 3, 9, tzinfo=UTC), datetime(2026, 4, 13, tzinfo=UTC)
@@ -31,12 +29,6 @@ BODIES: Final = [
     entry("830000002", "FIRST BAPTIST CHURCH", city="CASPER", state="WY"),
     entry("830000003", "BIRDS ANIMALS PLANTS FIRST", city="CASPER", state="WY"),
 ]
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """What follows from a reversed appeal: nobody appeals before its answer, which then stays (settled 4)."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,8 @@ from tests.support import agents, appeals, factories, watchlists
 from tests.support.applications import invited
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
-from tests.support.database import TestDatabase
 from tests.support.hostile_files import HONEST, PNG
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.submissions import ADA, PATH, applied, configured, ended, shown, simulate
 
 SUCCESSFUL, APPEAL = "Your appeal was successful", 'name="text"'
@@ -20,10 +18,9 @@ UNLISTED = {"registryId": "99-1234567", "organisationName": "Meridian Tallow Gui
 
 
 @pytest.fixture
-async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
+async def service(alone: Service) -> Service:
     """By itself: a watch list that is loaded here would be asked by the tests of all others."""
-    async with serving(empty_database) as made:
-        yield made
+    return alone
 
 
 async def page_of(service: Service, api: Client) -> tuple[Browser, str]:

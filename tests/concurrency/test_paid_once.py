@@ -20,21 +20,13 @@ from almoner.giving.disbursing.disbursements.domain import (
 )
 from tests.support import bank, books, factories
 from tests.support.client import Client
-from tests.support.database import TestDatabase
 from tests.support.eventually import eventually
 from tests.support.payouts import came_back, gift, payouts, release, settled, uuid_of, verified
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.terminal import operator
 
 WAITS = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
 AT_ONCE = 8
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own: a file takes every payout there is."""
-    async with serving(empty_database) as made:
-        yield made
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,9 @@ from almoner.validation.ongoing.monitoring import service as monitoring
 from tests.concurrency.test_submissions import answered
 from tests.support import factories
 from tests.support.client import Client, data
-from tests.support.database import TestDatabase
 from tests.support.eventually import eventually
 from tests.support.figures import Figures
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.submissions import CHOIRS, applied, configured, ended, shown, simulate
 
 REQUESTS = {"passed": "test_accept", "failed": "test_reject_other"}
@@ -27,13 +26,6 @@ AGENTS = {"passed": "test_accept", "failed": "test_reject_reapply"}
 TAGS = {"passed": ["test_pass"], "failed": ["test_fail"]}
 ALIVE = "select count(*) from process where role = 'worker' and last_seen_at > started_at"
 DECIDED = "select not exists (select from validation_submission where status = 'pending')"
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """The service without background work; that is done by processes of their own."""
-    async with serving(empty_database) as made:
-        yield made
 
 
 @contextmanager

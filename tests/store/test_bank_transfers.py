@@ -1,6 +1,5 @@
 """What is asked of transfers at every line and every sweep is answered from indexes; and what the database refuses."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import cast
 from uuid import UUID
@@ -14,18 +13,10 @@ from almoner.giving.banking.bank_statements.domain import BankLine, BankMovement
 from almoner.giving.checkout.donations import store as donations_store
 from almoner.platform.database.transactions import Tx
 from tests.support import factories
-from tests.support.database import TestDatabase
 from tests.support.plans import Explaining
-from tests.support.service import Service, serving
+from tests.support.service import Service
 
 NEVER = datetime(2000, 1, 1, tzinfo=UTC)
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own: plans go by what there is."""
-    async with serving(empty_database) as made:
-        yield made
 
 
 async def test_sweeps_and_lines_read_indexes(alone: Service) -> None:

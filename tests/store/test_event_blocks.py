@@ -1,7 +1,6 @@
 """Lists of events add up blocks: they show and count what reading every event would (P7, settled 1.1)."""
 
 import random
-from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from typing import cast
 from uuid import UUID, uuid4
@@ -16,9 +15,8 @@ from almoner.platform.http.paging import Page
 from almoner.webhooks.deliveries import store as deliveries_store
 from almoner.webhooks.events import store as events_store
 from almoner.webhooks.events.domain import EventFilter
-from tests.support.database import TestDatabase
 from tests.support.plans import Explaining
-from tests.support.service import Service, serving
+from tests.support.service import Service
 
 WRITTEN = 3 * SIZE + 789
 TYPES = ("donation.created", "donation.settled", "donation.cancelled")
@@ -30,10 +28,9 @@ from unnest($2::bigint[], $3::text[], $4::timestamptz[]) g (n, type, made)
 
 
 @pytest.fixture
-async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
+async def service(alone: Service) -> Service:
     """A service of its own: nobody else's events are counted, or swept."""
-    async with serving(empty_database) as made:
-        yield made
+    return alone
 
 
 @pytest.fixture

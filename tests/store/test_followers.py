@@ -18,20 +18,13 @@ from almoner.platform.jobs.background_tasks import JobContext
 from almoner.platform.jobs.queue import Job, JobDone
 from tests.support import factories
 from tests.support.client import Client, data
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.written_register import Loader, Written, entry
 
 DAYS = [datetime(2026, month, 9, tzinfo=UTC) for month in range(1, 8)]
 CCEW, OSCR = Written("ccew", "CCEW", ignored_columns=frozenset({"seen"})), Written("oscr", "OSCR")
 LINKS = Written("gb-links", "CCEW", lists_organisations=False)
 BODIES = [entry(f"26{nth:04d}", f"Fund {nth}", types=["nonprofit"]) for nth in range(130)]
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """What stood on a day that is past, of bodies that were joined, branded or made branches since or before."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,7 @@ from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers.domain import RegisterLink
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.files.images import Image
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.written_register import Loader, Written, entry
 
 DAYS = [datetime(2026, month, 9, tzinfo=UTC) for month in range(1, 8)]
@@ -30,12 +28,6 @@ ROW = entry("199999", "A number that the links tell of")
 OLD = datetime(1970, 1, 1, tzinfo=UTC)
 SAME = RegisterLink("same", "CCEW", "263710", "OSCR", "SC002327")
 ENGLISH, SCOTTISH = entry("263710", "English Fund"), entry("SC002327", "Scottish Fund", registration_date=OLD)
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 @pytest.fixture

@@ -1,27 +1,17 @@
 """A register that names the day on which a body ends: until then it stands, by the day of the data."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-
-import pytest
 
 from almoner.adapters.registers_anbi import AnbiReader
 from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import RegisterEntry, entry_as_of
 from almoner.platform.database.transactions import ALL_PARTNERS
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 
 END = datetime(2026, 6, 30, tzinfo=UTC)
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 def test_an_announced_end_is_none_before_its_day() -> None:

@@ -1,6 +1,5 @@
 """What a source said of a number, and when: versions, the difference between loads, and taking a load back."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,7 @@ from almoner.nonprofits.registers.domain import (
 )
 from almoner.platform.database.transactions import Database, Tx
 from tests.support.bmf import bodies, body, write
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.written_register import Loader, Written, entry
 
 MARCH, APRIL, MAY = (datetime(2026, month, 9, tzinfo=UTC) for month in (3, 4, 5))
@@ -29,12 +27,6 @@ QUIET = 631
 """Of the 969 rows that changed, those in which no column but ``IrsBmfReader.ignored_columns`` did; 834 have another
 TAX_PERIOD.
 """
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """One body under several numbers: which record answers, what it became, what is a branch of it; over real loads."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,7 @@ from almoner.nonprofits.registries import domain as registries_domain
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.http.paging import Page
 from tests.support.client import data
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.written_register import Loader, Written, entry
 
 DAYS = [datetime(2026, month, 9, tzinfo=UTC) for month in range(1, 8)]
@@ -29,12 +27,6 @@ CCEW, OSCR = Written("ccew", "CCEW"), Written("oscr", "OSCR")
 LINKS = Written("gb-links", "CCEW", lists_organisations=False)
 ROW = entry("199999", "A number that the links tell of")
 OLD, OLDER = datetime(1970, 1, 1, tzinfo=UTC), datetime(1960, 1, 1, tzinfo=UTC)
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 @pytest.fixture(params=[FEW_ROWS, 0], ids=["looked-up", "joined"])

@@ -3,7 +3,7 @@
 import gzip
 import hashlib
 import zipfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -18,17 +18,10 @@ from almoner.nonprofits.registers.domain import ImportProgress, ImportRefused, R
 from almoner.nonprofits.registers.load_checks import find_reduced_parts, find_replaced_numbers, has_too_many_rejected
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from tests.support.bmf import bodies, body, write
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 
 MARCH, APRIL, MAY = (datetime(2026, month, day, tzinfo=UTC) for month, day in ((3, 9), (4, 13), (5, 11)))
 ROWS = 40
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import gzip
 import json
 import zipfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,8 +15,7 @@ from almoner.nonprofits.registers import service
 from almoner.nonprofits.registers.domain import ImportRefused, RegisterImport, RegisterImportQuarantined
 from almoner.platform.database.transactions import Database
 from tests.support.bmf import COLUMNS, bodies, body, write
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.written_register import Loader, Written, entry
 
 MARCH, APRIL = datetime(2026, 3, 9, tzinfo=UTC), datetime(2026, 4, 13, tzinfo=UTC)
@@ -27,12 +26,6 @@ GOOD: Rows = [
     *(dict(row, NTEE_CD="P20", TAX_PERIOD="202506", ASSET_AMT="100") for row in bodies(250)),
     *bodies(120, start=200_000_000, state="HI"),
 ]
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Who is active by what all lists of the IRS say, as they are loaded one after the other, in the files' own form."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,8 +18,7 @@ from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.database.transactions import ALL_PARTNERS
 from almoner.platform.http.paging import Page
 from tests.support.bmf import bodies, body, write
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 
 MARCH, APRIL, MAY, JUNE = (datetime(2026, month, 9, tzinfo=UTC) for month in (3, 4, 5, 6))
 OTHERS = bodies(12, start=300_000_000)
@@ -41,12 +39,6 @@ def revoked(ein: str, on: str, posted: str, reinstated: str = "") -> str:
 def postcard(ein: str, year: str, terminated: str) -> str:
     fields = [ein, year, "SOME FUND", "T", terminated, f"01-01-{year}", f"12-31-{year}", *[""] * 19]
     return "|".join(fields)
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 class World:

@@ -1,7 +1,6 @@
 """Two pairs of eyes: who may be them, whether they are asked for, and who stays to manage operators (V8)."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 
@@ -25,9 +24,8 @@ from almoner.kit.errors import IncorrectParams
 from almoner.platform.audit.log import Actor
 from almoner.platform.database.transactions import Tx, open_database
 from tests.support import factories, signing_in
-from tests.support.database import TestDatabase
 from tests.support.payouts import uuid_of
-from tests.support.service import Service, Tenant, serving
+from tests.support.service import Service, Tenant
 from tests.support.terminal import BY
 
 SEEN = b"s" * 32
@@ -35,10 +33,9 @@ WEEK = timedelta(days=7)
 
 
 @pytest.fixture
-async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
+async def service(alone: Service) -> Service:
     """A service of its own: who the administrators are matters here."""
-    async with serving(empty_database) as made:
-        yield made
+    return alone
 
 
 def by(tx: Tx, person: Person) -> AuditContext:
