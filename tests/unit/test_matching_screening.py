@@ -16,6 +16,9 @@ from almoner.screening.matching.watchlist_matcher import (
     match_entry,
     prepare_subject,
 )
+from almoner.screening.screenings import indexing
+from almoner.screening.screenings.domain import SubjectDetails
+from almoner.screening.watchlists.domain import SubjectKind
 
 HOLY_LAND = "HOLY LAND FOUNDATION FOR RELIEF AND DEVELOPMENT"
 WORDS = (
@@ -185,6 +188,38 @@ def flags(asked: str, listed: str, *, person: bool = False) -> bool:
 )
 def test_a_person_is_found_by_a_short_first_name_an_initial_or_the_only_name(asked: str, listed: str) -> None:
     assert flags(asked, listed, person=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "listed"),
+    [
+        ("Viktor Haddadin", "HADDADIN, Viktor Anatolyevich"),
+        ("Nicolas Benzaghou", "BENZAGHOU MOROSOV, Nicolas Ernesto"),
+        ("Viktor Anatolyevich Haddadin", "HADDADIN, Viktor"),
+    ],
+)
+def test_a_person_is_found_without_a_patronymic_or_second_surname(asked: str, listed: str) -> None:
+    assert flags(asked, listed, person=True)
+    assert not flags(asked.split()[-1], listed, person=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "listed", "kind"),
+    [
+        ("Бехарад", "BEHARAD", "organisation"),
+        ("Таджана", "TAJANA", "organisation"),
+        ("Ντουμπάγκορ", "DUBAGOR", "organisation"),
+        ("Αντώνης Λαμπιδάρης", "LAMPIDARIS, Antonis", "person"),
+        ("Οσάμα Μπουρτάντ", "BURTAD, Osama", "person"),
+    ],
+)
+def test_cyrillic_and_greek_names_are_asked_for_as_written_and_as_heard(
+    asked: str, listed: str, kind: SubjectKind
+) -> None:
+    sought = indexing.prepare_subject(SubjectDetails(kind, (asked,), () if kind == "person" else ("USA",)))
+    matcher = WatchlistMatcher([PreparedEntry("1", (listed,))], ["USA"], persons=kind == "person")
+    (found,) = matcher.find_matches(sought)
+    assert found.asked == asked
 
 
 @pytest.mark.parametrize(

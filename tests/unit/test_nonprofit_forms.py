@@ -7,7 +7,7 @@ import pytest
 
 from almoner.kit import abbreviations
 from almoner.screening.matching.nonprofit_forms import _MARKS, _rows
-from almoner.screening.matching.service import compare_names, prepare_name
+from almoner.screening.matching.service import LIKELY_SCORE, compare_names, prepare_name
 
 FORMS = """
 AL: Fondacioni|Shoqata
@@ -71,6 +71,8 @@ UA: БО|ГО|Благодійний фонд|Громадська органі�
 ZA: NPC|NPO|Non-Profit Company
 """
 WRITTEN = [form for line in FORMS.strip().splitlines() for form in line.partition(": ")[2].split("|")]
+BEHIND_ONLY = "n.o."
+"""In front it would be the English word: NO KILL SHELTER."""
 
 
 def score(one: str, other: str) -> float:
@@ -80,7 +82,8 @@ def score(one: str, other: str) -> float:
 @pytest.mark.parametrize("written", dict.fromkeys(WRITTEN))
 def test_forms_of_over_forty_countries_are_known_at_both_ends(written: str) -> None:
     for name in ("Karuna Zeleni", "Надія", "希望の家"):
-        for other in (f"{written} {name}", f"{name} {written}", f"{name}, {written}", f"{name} ({written})"):
+        front = [f"{written} {name}"] * (written != BEHIND_ONLY)
+        for other in (*front, f"{name} {written}", f"{name}, {written}", f"{name} ({written})"):
             assert score(name, other) == 1, other
 
 
@@ -91,12 +94,16 @@ def test_the_state_of_an_american_form_belongs_to_the_form(state: str, form: str
     assert score("Karuna Zeleni", f"Karuna Zeleni of {state.split(maxsplit=1)[1]}") < 1
 
 
+def test_a_word_that_says_the_contrary_is_no_form() -> None:
+    assert score("No Kill Shelter", "Kill Shelter") < LIKELY_SCORE
+
+
 def test_every_form_of_the_table_counts_as_one() -> None:
     rows = list(_rows())
     assert len(rows) > 900
     missed = []
     for _, form, marks in rows:
-        ends = [f"{form} Karuna Zeleni"] + [f"Karuna Zeleni {form}"] * ("<" not in marks)
+        ends = [f"{form} Karuna Zeleni"] * (form != BEHIND_ONLY) + [f"Karuna Zeleni {form}"] * ("<" not in marks)
         missed += [written for written in ends if score("Karuna Zeleni", written) < 0.999]
     assert not missed
 

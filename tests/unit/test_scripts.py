@@ -67,6 +67,20 @@ def test_what_is_read_is_no_obstacle(name: str) -> None:
     assert screening_obstacle([name]) is None
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["ΗAMAS", "HАMAS Relief", "НEZВОLLAH", "Usаma", "HΛMΛS", "Casper СОСОА Fund", "Casper ΑΜΑΝΑ Fund"],
+)
+def test_letters_that_stand_for_those_of_another_alphabet_are_not_read_as_they_look(name: str) -> None:
+    assert screening_obstacle([name]) == "script_uncertain"
+    assert screening_obstacle(["Relief Fund", name]) == "script_uncertain"
+
+
+@pytest.mark.parametrize("name", ["ООО Casper", "НКО «Open Door»", "Τράπεζα Casper", "СОВЕТ ТРЕСТ"])
+def test_words_of_two_alphabets_side_by_side_are_read(name: str) -> None:
+    assert screening_obstacle([name]) is None
+
+
 def test_every_letter_of_unicode_is_read_or_an_obstacle() -> None:
     """None is passed over: a name that is left out in part would be found clear."""
     for number in range(0x80, sys.maxunicode + 1):

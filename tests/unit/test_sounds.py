@@ -95,6 +95,11 @@ def test_a_list_is_searched_in_whichever_script_it_is(turned: bool) -> None:
         ("شبكة النجمة", "NAJMA NETWORK"),
         ("مستشفى النجمة للأطفال", "Al-Najma Children's Hospital"),
         ("קרן כרמל הגליל", "CARMEL HAGALIL FOUNDATION"),
+        ("Движение Каравай", "KARAVAY MOVEMENT"),
+        ("Исламского фронта Каравая", "KARAVAI ISLAMIC FRONT"),
+        ("Благодійна допомога Каравай", "Karavay Charitable Relief"),
+        ("Κίνημα Καραβάι", "KARAVAI MOVEMENT"),
+        ("Ισλαμικής Αρωγής Καραβάι", "Islamic Relief KARAVAI"),
     ],
 )
 def test_d1_a_body_is_found_by_words_that_sound_alike_or_are_translated(name: str, listed: str) -> None:

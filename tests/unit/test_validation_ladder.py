@@ -26,6 +26,7 @@ from almoner.nonprofits.legal_status.domain import (
 )
 from almoner.nonprofits.organisations.domain import Organisation, OrganisationSource
 from almoner.nonprofits.registries.domain import REQUIRED_PARTS, Registry, check_identifier
+from almoner.screening.matching.service import CERTAIN_SCORE
 from almoner.validation.requests import register_rules
 from almoner.validation.requests import rules as ladder
 from almoner.validation.requests import test_values as requests_test_values
@@ -324,6 +325,9 @@ def test_the_test_values_are_those_of_the_specification() -> None:
         ("Фонд Помощи Каспер", ("warn", "other_script")),
         ("Casper Relief Fund 東京", ("warn", "other_script")),
         ("Τράπεζα Casper", ("pass", "one_script")),  # the register writes it so
+        ("Casper Relief Fund Nº 1ª", ("pass", "one_script")),
+        ("Casper ʻRelief Fund", ("pass", "one_script")),  # an ʻokina, which is no letter of another script
+        ("佐々木カスパー会", ("warn", "other_script")),  # a sign that repeats the one before
     ],
 )
 def test_letters_that_look_like_others_go_to_a_person(name: str, step: tuple[str, str]) -> None:
@@ -386,3 +390,20 @@ def test_data_older_than_their_register_publishes_are_not_called_recent(
     assert (codes(climbed)["age"], climbed.outcome.verdict) == (step, verdict), climbed.outcome
     [age] = [one for one in climbed.steps if one.name == "age"]
     assert age.facts["dataAgeDays"] == days
+
+
+@pytest.mark.parametrize(
+    ("name", "listed_name"),
+    [
+        ("Dakota Boys Ranch", "LAKOTA BOYS RANCH"),
+        ("Robert Lee Foundation", "ROBERTA LEE FOUNDATION"),
+        ("North Dakota Boys Ranch", "SOUTH DAKOTA BOYS RANCH"),
+        ("No Kill Shelter", "KILL SHELTER"),
+        ("玉林市慈善总会", "榆林市慈善总会"),
+    ],
+)
+def test_a_name_that_another_body_may_bear_is_asked_about(name: str, listed_name: str) -> None:
+    view = seen(asked=replace(ASKED, name=name), listed=listed(name=listed_name))
+    assert ladder.evaluate_rules(view, AcceptanceRules(CERTAIN_SCORE)).outcome.verdict == "review"
+    same = replace(view, asked=replace(ASKED, name=listed_name.title()))
+    assert ladder.evaluate_rules(same, AcceptanceRules(CERTAIN_SCORE)).outcome.verdict == "accept"

@@ -5,8 +5,10 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 _WRITTEN_TOGETHER: Final = dict.fromkeys(
-    ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "KATAKANA-HIRAGANA", "HALFWIDTH", "FULLWIDTH"), "EAST ASIAN"
+    ("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "KATAKANA-HIRAGANA"), "EAST ASIAN"
 )
+_OF_NO_SCRIPT: Final = "MODIFIER"
+"""Apostrophes that count as letters: ʻOkina, ʼ."""
 
 
 def scripts_in_text(text: str) -> AbstractSet[str]:
@@ -15,8 +17,9 @@ def scripts_in_text(text: str) -> AbstractSet[str]:
     Japanese, Korean and Chinese names may have Latin words in them.
     """
     found = set()
-    for letter in text:
+    for letter in unicodedata.normalize("NFKC", text):
         if letter.isalpha():
             script = unicodedata.name(letter, "UNKNOWN").split()[0]
             found.add(_WRITTEN_TOGETHER.get(script, script))
+    found.discard(_OF_NO_SCRIPT)
     return found - {"LATIN"} if "EAST ASIAN" in found else found

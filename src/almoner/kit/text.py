@@ -185,9 +185,9 @@ def to_one_line(text: str) -> str:
 
 _PICTURES: Final = re.compile(
     "[\u00a9\u00ae\u2120\u2122\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff\ufe0e\ufe0f\u200d\u20e3"
-    "\U0001f000-\U0001faff\U000e0020-\U000e007f]+"
+    "\U0001f000-\U0001f10f\U0001f18b-\U0001faff\U000e0020-\U000e007f]+"
 )
-"""Emoji, dingbats and arrows, with what joins and colours them."""
+"""Emoji, dingbats and arrows, with what joins and colours them; letters in squares and circles are letters."""
 
 
 def without_pictures(text: str) -> str:

@@ -51,6 +51,7 @@ _SAME: Final = 0.9999
 """From here on all words are the same: the worth of many adds up to a little less than one."""
 _DISTINCTIVE: Final = 0.6
 """What a word is worth that tells bodies apart by itself: about a hundred names of the master file have it at most."""
+_OF_SEVERAL_NAMES: Final = 3
 _SHARED_BY_MANY: Final = 0.1
 _CHAPTERS: Final = frozenset(
     "aerie area assembly auxiliary branch camp chapter circle club conference council county court district division "
@@ -145,15 +146,23 @@ def best_name_likeness(
 def _differs_in_distinctive_word(likeness: NameLikeness) -> bool:
     """Whether the one word that tells the name from others agrees but for a slip: BARNES and CARNES FIRE DEPARTMENT.
 
-    Two neighbouring letters that are swapped, and make no word, are no other name.
+    Two neighbouring letters that are swapped, and make no word, are no other name. Two words that other bodies have in
+    their names are two: DAKOTA and LAKOTA BOYS RANCH.
     """
-    typos = {part.listed for part in likeness.parts if part.finding == "spelling" and not _is_swap(part)}
-    if not typos:
-        return False
+    misspelt = [part for part in likeness.parts if part.finding == "spelling" and not _is_swap(part)]
+    typos = {part.listed for part in misspelt}
+    if not typos or any(map(_are_two_words, misspelt)):
+        return bool(typos)
     listed = _read(likeness.listed)
     worth = dict(zip(listed.words, listed.weights, strict=True))
     rest = max((worth.get(word, 0.0) for word in _agreeing_words(likeness) - typos), default=0.0)
     return rest < _DISTINCTIVE and max(worth.get(word, 0.0) for word in typos) >= rest
+
+
+def _are_two_words(part: ScorePart) -> bool:
+    counts = tables.registered_word_frequencies()
+    plural = part.asked.removesuffix("s") == part.listed.removesuffix("s")
+    return not plural and all(counts.of.get(word, 0) >= _OF_SEVERAL_NAMES for word in (part.asked, part.listed))
 
 
 def _is_swap(part: ScorePart) -> bool:

@@ -1,5 +1,6 @@
 """Which words of two names belong together: the same, a slip apart, of one meaning, written as one, initials, cut."""
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
@@ -28,6 +29,9 @@ _LETTERS_TOO: Final = 0.58
 _LONG_ENOUGH_FOR_TWO: Final = 8
 _LONG_ENOUGH_FOR_THREE: Final = 12
 _SHORTEST_CUT: Final = 18
+_MISSPELT: Final = ({"word"}, {"word", "place"})
+_UMLAUT: Final = re.compile("(?<=[aou])e|(?<=a)a")
+_WRITTEN_OUT: Final = 0.98
 MIN_WORD_LENGTH: Final = 4
 """Shorter words are never slips of each other."""
 
@@ -38,11 +42,15 @@ AlignedWords = tuple[Finding, float, tuple[int, ...], tuple[int, ...]]
 def word_similarity(one: str, other: str, *, loose: bool = False) -> float:
     """How alike two different words are: 0 for other words, 0.97 for a plural.
 
+    An umlaut may be written as two letters: JUGEND FÜR MÜNCHEN, MUENCHEN.
+
     ``loose``: one slip more, and between words that exist too, where something else speaks for the two being one.
     """
     if len(one) > len(other):
         one, other = other, one
     longest = len(other)
+    if _UMLAUT.sub("", one) == _UMLAUT.sub("", other):
+        return _WRITTEN_OUT
     if len(one) < MIN_WORD_LENGTH - loose:
         return 0.0
     if other == one + "s":
@@ -204,8 +212,7 @@ class WordAligner:
             (likeness, place, other)
             for place in self.left
             for other in self.right
-            if self._asked.kinds[place] == self._listed.kinds[other] == "word"
-            or "place" in (self._asked.kinds[place], self._listed.kinds[other])
+            if {self._asked.kinds[place], self._listed.kinds[other]} in _MISSPELT  # two places are none: NORTH DAKOTA
             if (likeness := word_similarity(self._asked.words[place], self._listed.words[other], loose=self._loose))
         ]
         for likeness, place, other in sorted(found, reverse=True):

@@ -16,6 +16,10 @@ _VETOED: Final = 0.45
 _ONE_NUMBERED: Final = 0.65
 _OTHER_SIDE: Final[dict[Finding, Finding]] = {"asked_only": "listed_only", "listed_only": "asked_only"}
 _COST_OF_LETTERS: Final = 2.0
+_HOMOPHONES: Final = 0.9
+"""The most that names have which are the same in Latin letters alone."""
+_ONE_TO_ONE: Final = frozenset(("CYRILLIC", "GREEK"))
+"""Scripts of which Latin letters keep what tells names apart."""
 _REPLACED: Final = 0.5
 _OTHER_FORM: Final = 0.75
 _STRICT: Final = frozenset(("LLC", "JSC", "LP", "LLP", "GP", "COOP", "FOUNDATION", "ASSOCIATION"))
@@ -105,7 +109,8 @@ def compare_names(
             _without_translated_form(listed, searched_name),
         )
     if (searched_name.sounds is None) == (listed.sounds is None):
-        return _compare_letters(searched_name, listed, loose=loose, persons=persons)
+        found = _compare_letters(searched_name, listed, loose=loose, persons=persons)
+        return _limit_homophones(found) if _has_other_letters(searched_name, listed) else found
     sounded = (
         compare_sounds(searched_name, listed)
         if searched_name.sounds
@@ -117,6 +122,21 @@ def compare_names(
     return max(
         _compare_letters(searched_name, listed, loose=loose, persons=persons), sounded, key=lambda one: one.score
     )
+
+
+def _has_other_letters(searched_name: PreparedName, listed: PreparedName) -> bool:
+    """Whether two names in one script have other letters, which may be one in Latin ones: 玉林 and 榆林, תל and טל."""
+    mine, other = searched_name.sounds, listed.sounds
+    if mine is None or other is None or mine.script != other.script or mine.script in _ONE_TO_ONE:
+        return False
+    return mine.letters != other.letters
+
+
+def _limit_homophones(found: NameLikeness) -> NameLikeness:
+    if found.score <= _HOMOPHONES:
+        return found
+    part = ScorePart("letters", _HOMOPHONES - found.score, found.asked, found.listed)
+    return replace(found, score=_HOMOPHONES, parts=(*found.parts, part))
 
 
 def _compare_letters(searched_name: PreparedName, listed: PreparedName, *, loose: bool, persons: bool) -> NameLikeness:

@@ -6,7 +6,7 @@ from typing import Literal
 
 Finding = Literal[
     "same", "spelling", "meaning", "together", "initials", "initial", "nickname", "cut", "asked_only", "listed_only",
-    "replaced", "letters",
+    "replaced", "letters", "contained",
     "number", "direction", "place", "form", "branch", "unnamed", "second_line", "other_name", "name",
     "street", "postcode", "city", "state", "country", "address_unknown",
     "sound", "common", "rare", "weak", "identifier", "bounds",
@@ -91,7 +91,7 @@ class SoundedName:
     """The sound of a name in a non-Latin script: keys of each word, and coarse spellings of the name.
 
     ``script``: of most of its letters. ``merges``: it does not tell l from r. ``is_spelt``: it writes all sounds, so
-    that letters can be compared too.
+    that letters can be compared too. ``letters``: those of the script, in an order of their own.
     """
 
     script: str
@@ -100,6 +100,7 @@ class SoundedName:
     spellings: frozenset[str]
     merges: bool
     is_spelt: bool
+    letters: str
 
 
 @dataclass(frozen=True, slots=True)

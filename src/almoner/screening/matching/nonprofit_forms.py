@@ -29,6 +29,8 @@ _ONE_SPELLING: Final = {
 """Letters that are written either way: accents of Greek capitals are left out, Persian letters are Arabic ones."""
 _GLUED: Final = (("HANGUL", 4), ("CJK", 3), ("HIRAGANA", 3), ("THAI", 4), ("LAO", 4), ("KHMER", 4), ("MYANMAR", 4))
 """Scripts that put no blank between a form and a name, and the letters from which on a form is told without one."""
+_NOT: Final = "no"
+"""A form behind a name (n.o.), and the contrary of a name before it: NO KILL SHELTER."""
 _NO_FORM_BEFORE: Final = frozenset("of for to in on and the against".split())
 """What follows a word at the beginning of an English name that is no form there: ASSOCIATION FOR ..."""
 
@@ -73,7 +75,7 @@ def _plain(text: str) -> str:
     return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
 
 
-def _fold(text: str) -> str:
+def fold_letters(text: str) -> str:
     """One letter for one: letters that are written either way as one."""
     return text.lower().translate(_ONE_SPELLING)
 
@@ -86,7 +88,7 @@ def _pattern(folded: str, form: str) -> tuple[str, bool]:
         return r"(?:\"|''|'|\.\s?)".join(map(re.escape, folded.split('"'))) + r"\.?", False
     letters = form.replace(".", "")
     if len(letters) <= _LETTERS_OF_AN_ABBREVIATION and all(map(str.isupper, letters)):
-        return r"(?:\.\s?)?".join(map(re.escape, _fold(letters))) + r"\.?", False
+        return r"(?:\.\s?)?".join(map(re.escape, fold_letters(letters))) + r"\.?", False
     script = unicodedata.name(folded[-1], "")
     glued = any(script.startswith(name) and len(folded) >= least for name, least in _GLUED)
     return r"\s+".join(map(re.escape, folded.split())), glued
@@ -100,7 +102,7 @@ def _native_forms() -> tuple[dict[str, str], re.Pattern[str], re.Pattern[str]]:
     apart: dict[str, int] = {}
     for kind, form, _ in _rows():
         if not _is_latin(form):
-            folded = _fold(_plain(form))
+            folded = fold_letters(_plain(form))
             pattern, sticks = _pattern(folded, form)
             kinds.setdefault(_letters(folded), set()).add(kind)
             (glued if sticks else apart)[pattern] = len(folded)
@@ -123,7 +125,7 @@ def strip_native_forms(name: str) -> tuple[str, frozenset[str]]:
     rest = _plain(name)
     kinds, front, behind = _native_forms()
     found: set[str] = set()
-    while len(folded := _fold(rest)) == len(rest):
+    while len(folded := fold_letters(rest)) == len(rest):
         if (met := front.match(folded)) and _letters(folded[met.end() :]):
             rest = rest[met.end() :]
         elif (met := behind.search(folded)) and _letters(folded[: met.start()]):
@@ -151,6 +153,6 @@ def strip_doubtful_form(words: Sequence[str]) -> Sequence[str] | None:
             continue
         if tuple(words[-length:]) in _doubtful_forms():
             return words[:-length]
-        if tuple(words[:length]) in _leading_forms() and words[length] not in _NO_FORM_BEFORE:
+        if tuple(words[:length]) in _leading_forms() and words[length] not in _NO_FORM_BEFORE and words[0] != _NOT:
             return words[length:]
     return None

@@ -1,5 +1,6 @@
 """Which names can be compared: those of which every letter is of a script that is read here."""
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -13,6 +14,11 @@ _BY_SOUND: Final = frozenset(
     "MALAYALAM ORIYA THAI ARMENIAN GEORGIAN ETHIOPIC".split()
 )
 """Compared by their sound, which finds most of the names that a list has and not all of them."""
+_WORD: Final = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f])+")
+_LOOK_LATIN: Final = frozenset("АВЕЅІЈКМНОРСТУХаеѕіјорсухһԁԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧνορυ")
+"""Cyrillic and Greek letters that look like Latin ones."""
+_SHORTEST_DISGUISE: Final = 4
+"""Shorter words that look Latin are short words and legal forms of their own language: ООО, НКО."""
 _LETTERS: Final = frozenset(("Lu", "Ll", "Lt", "Lo", "Nl"))
 _UNKNOWN: Final = frozenset(("Co", "Cn"))
 
@@ -45,4 +51,24 @@ def screening_obstacle(names: Iterable[str]) -> ScreeningObstacle | None:
     scripts = {script for name in given for script in unsupported_scripts(name)}
     if scripts:
         return "script_uncertain" if scripts <= _BY_SOUND else "script_not_supported"
+    if any(map(_has_look_alikes, given)):
+        return "script_uncertain"
     return None if given and all(any(map(str.isalnum, name)) for name in given) else "no_words"
+
+
+def _has_look_alikes(name: str) -> bool:
+    """Whether letters of one alphabet stand for those of another, which they look like, and so are read as others.
+
+    A word has letters of two alphabets, or looks Latin among words that are.
+    """
+    if name.isascii():
+        return False
+    words = _WORD.findall(name)
+    alphabets = [frozenset[str]().union(*map(scripts_of_character, word)) for word in words]
+    if any(len(one) > 1 for one in alphabets):
+        return True
+    disguised = (
+        one.isdisjoint({"LATIN"}) and len(word) >= _SHORTEST_DISGUISE and _LOOK_LATIN.issuperset(word)
+        for word, one in zip(words, alphabets, strict=True)
+    )
+    return {"LATIN"} in alphabets and any(disguised)

@@ -11,11 +11,12 @@ from almoner.screening.matching.agreement import (
 )
 from almoner.screening.matching.comparison import compare_names
 from almoner.screening.matching.posting_lists import PostingLists
+from almoner.screening.matching.romanisations import other_romanisations
 from almoner.screening.matching.scripts import screening_obstacle
 from almoner.screening.matching.watchlist_matcher import FLAG_SCORE, WatchlistMatcher, match_entry, prepare_subject
 from almoner.screening.matching.words import prepare_name
 
-ENGINE_VERSION: Final = 6
+ENGINE_VERSION: Final = 7
 """Its version. Whoever is watched is compared again once this grows: it has to with whatever changes a score."""
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "compare_names",
     "compare_parties",
     "match_entry",
+    "other_romanisations",
     "prepare_name",
     "prepare_subject",
     "screening_obstacle",

@@ -15,6 +15,7 @@ from typing import Final
 from anyascii import anyascii
 
 from almoner.screening.matching.domain import SoundedName
+from almoner.screening.matching.nonprofit_forms import fold_letters
 from almoner.screening.matching.scripts import scripts_of_character
 from almoner.screening.matching.spelling import normalise_text
 from almoner.screening.matching.syllables import coarse_spellings
@@ -133,7 +134,13 @@ def read_sounds(name: str) -> SoundedName | None:
     texts = [word for word in _words(_SERVANT_OF.sub("عبد ال", plain)) if word not in _STOPS][:_MOST_WORDS]
     spellings = coarse_spellings("".join(texts)) if script in _SYLLABIC else frozenset[str]()
     words = tuple(_keys(word, script) for word in texts)
-    return SoundedName(script, words, tuple(texts), spellings, script in _MERGING, script not in _UNSPELT)
+    native = filter(_is_native_letter, unicodedata.normalize("NFKC", "".join(texts)))
+    letters = "".join(sorted(fold_letters("".join(native))))
+    return SoundedName(script, words, tuple(texts), spellings, script in _MERGING, script not in _UNSPELT, letters)
+
+
+def _is_native_letter(sign: str) -> bool:
+    return bool(scripts_of_character(sign) - {"LATIN"})
 
 
 def _keys(word: str, script: str) -> frozenset[str]:

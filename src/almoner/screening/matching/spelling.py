@@ -32,7 +32,8 @@ _WORDS: Final = {
 }
 _TENFOLD: Final = {**{word: 20 + 10 * place for place, word in enumerate(_TENS)}, "fourty": 40}
 _ROMAN_NUMBERS: Final = {numeral: str(number) for number, numeral in enumerate(_ROMAN, 1)}
-_NUMERALS: Final = frozenset((*_WORDS, *_TENFOLD, *_ROMAN))
+_HUNDRED: Final = 100
+_NUMERALS: Final = frozenset((*_WORDS, *_TENFOLD, *_ROMAN, "hundred"))
 _UNMISTAKABLE: Final = {numeral for numeral in _ROMAN if len(numeral) > 1}
 
 
@@ -58,6 +59,32 @@ def convert_number_words(words: Sequence[str]) -> list[str]:
     """Number words and Roman numerals as digits: ``forty four`` -> ``44``; single letters at the end only."""
     if _NUMERALS.isdisjoint(words):
         return [*words]
+    return _join_hundreds(_convert_below_hundred(words)) if "hundred" in words else _convert_below_hundred(words)
+
+
+def _join_hundreds(words: Sequence[str]) -> list[str]:
+    """``1 hundred and 12`` -> ``112``, ``12 hundred`` -> ``1200``."""
+    found: list[str] = []
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word != "hundred":
+            found.append(word)
+            continue
+        number = _HUNDRED * (int(found.pop()) if found and _is_below_hundred(found[-1]) else 1)
+        if rest[:1] == ["and"] and _is_below_hundred(rest[1] if rest[1:] else ""):
+            rest.pop(0)
+        if rest and _is_below_hundred(rest[0]):
+            number += int(rest.pop(0))
+        found.append(str(number))
+    return found
+
+
+def _is_below_hundred(word: str) -> bool:
+    return word.isdigit() and int(word) < _HUNDRED
+
+
+def _convert_below_hundred(words: Sequence[str]) -> list[str]:
     found: list[str] = []
     tens = 0
     last = len(words) - 1

@@ -2,6 +2,7 @@
 
 import lzma
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -17,6 +18,13 @@ _DATA: Final = files("almoner.screening.matching") / "data"
 _LEAST: Final = 0.12
 _KNOWN_TO_MANY: Final = 12
 _ARABIC_ARTICLE: Final = re.compile("^(?:[وب]?ال|لل)(?=...)")
+_CASED: Final = re.compile("[\u0370-\u04ff]")
+_INFLECTED: Final = re.compile(
+    r"(?<=[\u0400-\u04ff]{3})(?:[оеёыи]го|[оеы]му|[ыияа]ми|и[еяюи]|і[яєюій]|[ыио]й|[аяуюое][яюе]|[ыио][емх]|[ыі]х|[ая][мх]|[оеі]в|"
+    r"ен|[аяоеёиыіуюьй])$"
+    r"|(?<=[\u0370-\u03ff]{3})(?:ματο[σς]|ματα|μα|ου[σς]|εω[σς]|[οηαει][σς]|ει[σς]|ου|ον|ων|οι|[οηαιυ])$"
+)
+"""Endings of Cyrillic and Greek words, without accents."""
 _OF_SEVERAL: Final = 3
 
 
@@ -166,12 +174,24 @@ def translations() -> Mapping[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for line in _data_lines("translations.txt"):
         meant, _, words = line.partition(":")
-        for word in words.split():
+        for word in map(_without_ending, words.split()):
             found[word] = found.get(word, frozenset()) | frozenset(meant.split())
     return found
 
 
 def meanings(word: str) -> frozenset[str]:
-    """The translations of a word in another script, also after its article."""
+    """The translations of a word in another script, also after its article, or inflected."""
     known = translations()
-    return known.get(word) or known.get(_ARABIC_ARTICLE.sub("", word), frozenset())
+    return known.get(_without_ending(word)) or known.get(_ARABIC_ARTICLE.sub("", word), frozenset())
+
+
+def _without_ending(word: str) -> str:
+    """A Cyrillic or Greek word as all its cases and genders have it; other words as they are."""
+    if not _CASED.match(word):
+        return word
+    plain = "".join(filter(_is_no_mark, unicodedata.normalize("NFD", word.casefold().replace("й", "\ue000"))))
+    return _INFLECTED.sub("", plain.replace("\ue000", "й"))
+
+
+def _is_no_mark(sign: str) -> bool:
+    return not unicodedata.combining(sign)

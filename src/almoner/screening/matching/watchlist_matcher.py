@@ -44,6 +44,8 @@ _SAY_IT: Final = 6
 """Letters of a name of which slips are forgiven: those of shorter ones make another name of it."""
 _ALONE: Final = 0.8
 """How alike names are of which nothing but themselves is known."""
+_CONTAINED: Final = 0.8
+"""How alike two names are at least of which one has all words of the other."""
 _BESIDE_INITIAL: Final = 0.8
 """What the words beside an initial must be worth."""
 _SELDOM: Final = 1.5
@@ -165,6 +167,14 @@ def _is_same_single_name(searched_name: PreparedName, listed: PreparedName) -> b
     return same and len(searched_name.joined) >= _SAY_IT and identifies_by_name_alone(searched_name)
 
 
+def _is_contained(likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName) -> bool:
+    """Whether one name has all words of the other, which are seldom: people leave out patronymics, second surnames."""
+    fewer, more = sorted((searched_name, listed), key=lambda name: len(name.words))
+    if len(fewer.words) < _FEWEST_WORDS or fewer.total < _SELDOM or likeness.vetoes:
+        return False
+    return {*fewer.words} <= {*more.words} and len(min(fewer.words, key=len)) > 1
+
+
 def _suffices_alone(likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName) -> bool:
     """Whether two names of which nothing else is known may be of one person: two words that are alike, and seldom."""
     if min(_count_words(searched_name), _count_words(listed)) < _FEWEST_WORDS:
@@ -210,6 +220,9 @@ def _score_ceilings(
 def _weigh(
     likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName, evidence: _Evidence, *, weak: bool
 ) -> tuple[float, list[ScorePart]]:
+    if evidence.alone and likeness.score < _CONTAINED and _is_contained(likeness, searched_name, listed):
+        more = ScorePart("contained", _CONTAINED - likeness.score, searched_name.name, listed.name)
+        likeness = replace(likeness, score=_CONTAINED, parts=(*likeness.parts, more))
     parts = [*likeness.parts]
     score = likeness.score
     for limit in _score_ceilings(likeness, searched_name, listed, evidence, weak=weak):

@@ -17,7 +17,7 @@ from almoner.screening.matching.sounds import read_sounds
 from almoner.screening.matching.spelling import convert_number_words, normalise_numerals, normalise_text
 
 STOP_WORDS: Final = frozenset(
-    "a al an and at by dba de del der des do du e el et for from fur het in into la las le les los of on or s "
+    "a al an and at by dba de del der des do du e el et for from fuer fur het in into la las le les los of on or s "
     "the to und van von with y".split()
 )
 """Words that a name may lack and still be the same."""

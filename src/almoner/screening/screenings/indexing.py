@@ -89,17 +89,19 @@ def normalise_identifier(text: str) -> str | None:
 
 
 def prepare_subject(subject_details: SubjectDetails) -> PreparedSubject:
-    """Prepare a subject's details for comparison."""
+    """Prepare a subject's details for comparison, in every romanisation of its names."""
+    person = subject_details.kind == "person"
     return PreparedSubject(
         tuple(
-            name
+            replace(name, name=text)
             for text in dict.fromkeys(subject_details.names)
-            if (name := matching.prepare_name(text, person=subject_details.kind == "person")).words
+            for spelling in (text, *matching.other_romanisations(text))
+            if (name := matching.prepare_name(spelling, person=person)).words
         ),
         frozenset(subject_details.countries),
         frozenset(filter(None, map(normalise_identifier, subject_details.identifiers))),
         subject_details.address,
-        unplaced=subject_details.kind == "person",
+        unplaced=person,
     )
 
 
