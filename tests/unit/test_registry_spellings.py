@@ -76,9 +76,27 @@ DEU ZER: Zuwendungsempfaengerregister|Zuwendungsempfängerregister (ZER)|Bundesz
 DEU ZER: BZSt|Das Zuwendungsempfängerregister
 DEU ZER: Bundeszentralamt fuer Steuern (BZSt)
 """
+FURTHER = """
+USA IRS: www.irs.gov|Federal Employer Identification Number|F.E.I.N.|Internal Revenue Sevice|Dept. of the Treasury
+GBR CCEW: England & Wales Charity Commission|Charity Commission E&W|Charity Commision for England and Wales
+GBR OSCR: oscr.org.uk|Scottish Charity No.|Scotland Charity Register|Register of Scottish charities
+GBR CCNI: NI Charity Commission|Charity Commission for N. Ireland|Register of Charities (NI)
+AUS ACNC: Australian Charities and Nonprofits Commission|ABN Lookup|Aust. Charities & Not-for-profits Commission
+CAN CRA: Canada Revenue|L'Agence du revenu du Canada|Direction des organismes de bienfaisance de l’ARC
+CAN CRA: Canada Revenue Agency Charities Listings
+IRL CRI: charitiesregulator.ie|An Rialtóir Carthanais
+NZL NZCS: Charities Services Nga Ratonga Kaupapa Atawhai|Department of Internal Affairs Charities Services
+NLD ANBI: RSIN-nummer|ANBI status
+FRA RNA: N° RNA
+MEX RFC: Registro Federal del Contribuyente
+ZAF NPO: Department of Social Development NPO Directorate
+IND FCRA: FCRA Act 2010|Foreign Contributions Regulation Act
+DEU ZER: BZSt Zuwendungsempfängerregister|Zuwendungsempfängerregister beim Bundeszentralamt für Steuern
+"""
+"""With slips, in another order, side by side, as the host of a website."""
 WRITTEN = [
     (country, code, one)
-    for country, code, names in re.findall(r"(\w+) (\w+): (.+)", SPELLINGS)
+    for country, code, names in re.findall(r"(\w+) (\w+): (.+)", SPELLINGS + FURTHER)
     for one in names.split("|")
 ]
 
@@ -114,6 +132,10 @@ def test_where_several_are_meant_the_number_may_tell(code: str, number: str) -> 
     [
         ("GBR", "The Guild"),
         ("GBR", "Companies House"),
+        ("GBR", "Companies House (Scotland)"),
+        ("GBR", "Jersey Charity Commissioner"),
+        ("GBR", "Not the Charity Commission"),
+        ("USA", "EIN of Canada"),
         ("USA", "Charity Commission"),
         ("USA", "US"),
         ("USA", "the"),

@@ -10,9 +10,13 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
+from rapidfuzz.distance import OSA
+
 _NAMES: Final[Mapping[str, str]] = {
     "IRS": """
-        US-EIN | EIN | TIN | Employer Identification Number | federal tax ID | tax ID
+        US-EIN | EIN | FEIN | TIN | Taxpayer Identification Number | tax identification number | Internal Revenue
+        Department of the Treasury | US Department of the Treasury | Form 990 | Employer Identification Number
+        federal tax ID | tax ID
         Department of the Treasury Internal Revenue Service | US Treasury | Bureau of Internal Revenue
         Servicio de Impuestos Internos | Servicio de Rentas Internas | IRS TEGE | TEGE | TE/GE
         Tax Exempt and Government Entities | Exempt Organizations Business Master File | Business Master File
@@ -24,6 +28,7 @@ _NAMES: Final[Mapping[str, str]] = {
         Comisiwn Elusennau Cymru a Lloegr | Comisiwn Elusennau Lloegr a Chymru | Charity Commissioners
         Charity Commissioners for England and Wales | Charity Commission of England | Charity Commission Wales
         register of charities | charity register | register of charities for England and Wales | charity number
+        charity registration number | charity reg no
         England and Wales | Central Register of Charities | charity regulator | registered charity
     """,
     "OSCR": """
@@ -47,10 +52,11 @@ _NAMES: Final[Mapping[str, str]] = {
         Cyllid a Thollau Ei Mawrhydi | CThEF | CThEM | Gift Aid number | HMRC charity number | Inland Revenue number
     """,
     "ACNC": """
-        AU-ABN | AU-ACNC | ABN | Australian Business Number | Australian Business Register | ABR | ACNC charity register
+        AU-ABN | AU-ACNC | ABN | Australian Business Number | Australian Business Register | ABR
+        ACNC charity register
         Australian charity register | charity register | Australian Charities and Not-for-profits Commission register
         Australian Charities & Not-for-profit Commission | Charities and Not-for-profits Commission
-        Australian Taxation Office | ATO
+        Australian Taxation Office | ATO | Australian Charities Commission
     """,
     "CRA": """
         CA-CRA_ACR | CA-CRA | ARC | Agence du revenu du Canada | Revenue Canada | Revenu Canada | Revenue Agency
@@ -58,9 +64,11 @@ _NAMES: Final[Mapping[str, str]] = {
         Charities Directorate | CRA Charities Directorate | Direction des organismes de bienfaisance
         Canadian Revenue Agency | CRA charities listing | list of charities | Liste des organismes de bienfaisance
         business number | BN | numéro d'entreprise | Revenue Canada Charities | registered charities
+        charitable registration number
     """,
     "CRI": """
-        IE-CHY | IE-CRA | IE-RCN | Charities Regulatory Authority | CRA | Charities Regulatory Authority of Ireland
+        IE-CHY | CHY | IE-CRA | IE-RCN | Charities Regulatory Authority | CRA
+        Charities Regulatory Authority of Ireland
         An Rialálaí Carthanas | An Rialtóir Carthanas | An tÚdarás Rialála Carthanas | Rialálaí Carthanas
         Charity Regulator | Irish Charities Regulator | register of charities | charity register
         registered charity number | RCN | Clár na gCarthanas | Commissioners of Charitable Donations and Bequests
@@ -70,12 +78,14 @@ _NAMES: Final[Mapping[str, str]] = {
         Charities Register | New Zealand Charities Register | Ngā Ratonga Kaupapa Atawhai | DIA Charities Services
         Te Rātā Atawhai | Kōmihana Kaupapa Atawhai | Charities Registration Board | Te Tari Taiwhenua
         Department of Internal Affairs | DIA | NZ Charities Services | NZBN | charity register
+        Internal Affairs | CC | charities.govt.nz
     """,
     "ANBI": """
-        NL-RSIN | NL-ANBI | RSIN | Belastingdienst | Belastingdienst ANBI | Nederlandse Belastingdienst | fiscaal nummer
+        NL-RSIN | NL-ANBI | RSIN | Belastingdienst | Belastingdienst ANBI | Nederlandse Belastingdienst
+        fiscaal nummer
         Algemeen nut beogende instellingen | Algemeen nut beogende instelling | Dutch tax authority
         Dutch Tax and Customs Administration | Tax and Customs Administration | Dutch Tax Administration
-        public benefit organisations | ANBI lijst | ANBI opzoeken | Centraal Bureau Fondsenwerving
+        public benefit organisations | Dutch Tax Office | ANBI lijst | ANBI opzoeken | Centraal Bureau Fondsenwerving
     """,
     "RNA": """
         FR-RNA | FR-WALDEC | Waldec | Registre national des associations | National register of associations
@@ -89,16 +99,17 @@ _NAMES: Final[Mapping[str, str]] = {
         Secretaria Especial da Receita Federal do Brasil | Federal Revenue of Brazil | Brazilian Federal Revenue
         Federal Revenue Service | National Registry of Legal Entities | Cadastro Nacional de Pessoas Jurídicas
         Cadastro Nacional de Pessoa Jurídica | Cadastro Geral de Contribuintes | CGC | CGC/MF | CNPJ/MF
-        Ministério da Fazenda
+        Ministério da Fazenda | Ministério da Economia
     """,
     "RFC": """
         MX-RFC | SAT | Servicio de Administración Tributaria | Tax Administration Service | Hacienda | SHCP
         Registro Federal de Contribuyentes de México | Federal Taxpayers Registry | Federal Taxpayer Registry
-        Secretaría de Hacienda y Crédito Público | donatarias autorizadas | Directorio de donatarias autorizadas
+        Secretaría de Hacienda | RFC con homoclave | Secretaría de Hacienda y Crédito Público | donatarias autorizadas
+        Directorio de donatarias autorizadas
     """,
     "COC": """
         SG-COC | SG-UEN | UEN | Unique Entity Number | Charity Portal | Charities Portal | charity register
-        Charities Unit
+        Charities Unit | Registry of Charities
         Commissioner of Charities Singapore | Office of the Commissioner of Charities | register of charities
         Pesuruhjaya Badan Amal | 慈善总监 | 慈善總監 | அறநிறுவனங்களின் ஆணையர்
         Ministry of Culture, Community and Youth | MCCY
@@ -124,9 +135,9 @@ _NAMES: Final[Mapping[str, str]] = {
 """By code. Put together for Almoner; of org-id.guide only the prefixes of single lists."""
 
 _COUNTRIES: Final[Mapping[str, str]] = {
-    "USA": "us|usa|united states|united states america|america|american|estados unidos",
+    "USA": "us|usa|federal|united states|united states america|america|american|estados unidos",
     "GBR": "uk|united kingdom|gb|gbr|great britain|britain|british",
-    "AUS": "au|aus|australia|australian",
+    "AUS": "au|aus|aust|australia|australian",
     "CAN": "ca|can|canada|canadian",
     "IRL": "ie|irl|ireland|irish|eire|republic ireland",
     "NZL": "nz|nzl|new zealand|aotearoa|aotearoa new zealand",
@@ -139,20 +150,42 @@ _COUNTRIES: Final[Mapping[str, str]] = {
     "IND": "in|ind|india|indian|bharat|government india",
     "DEU": "de|deu|germany|deutschland|german",
 }
-_SMALL: Final = frozenset("the of for and an la le les de des du da do das dos del der die fur van het et l d".split())
-_GENERAL: Final = frozenset(
-    "register registry registration database db number no id code online website search".split()
+_REGIONS: Final[Mapping[str, str]] = {
+    "CCEW": "england wales|england|wales|cymru|e w|ew",
+    "OSCR": "scotland|scottish|scots",
+    "CCNI": "northern ireland|n ireland|ni|northern irish",
+}
+"""Parts of a country that a registry is of. As all of a text they name it; in brackets they may be another's."""
+_SMALL: Final = frozenset(
+    "the of for and an in la le les de des du da do das dos del der die das beim bei fur van het et l d".split()
 )
-_ONE_WORD: Final = {"charities": "charity", "organisations": "organisation", "associations": "association"}
+_GENERAL: Final = frozenset(
+    "act charity code database db directory form id listing listings lookup list number official online portal ref "
+    "n reg reference register registered registration registry search status website".split()
+)
+_ONE_WORD: Final = {
+    "charities": "charity", "organisations": "organisation", "associations": "association", "dept": "department",
+    **dict.fromkeys(("no", "nr", "num", "nummer", "numero"), "number"),
+}  # fmt: skip
+_YEAR: Final = re.compile("(?:19|20)[0-9]{2}")
+_HOST: Final = re.compile(r"(?:https?://)?(?:www\.)?([a-z0-9-]+)(?:\.(?:gov|govt|org|gob|gouv|gc|co))?\.[a-z]{2,4}/?")
+_ELISION: Final = re.compile("\\b[dl]['\u2019](?=\\w)")
+_SHORTEST_SLIP: Final = 12
+"""Letters of a name that may have a slip in it; twice as many may have two."""
 _BRACKETS: Final = re.compile(r"[(\[（]([^)\]）]*)[)\]）]")
 _PARTS: Final = re.compile(r"\s+[-\u2010-\u2015|:]\s*|[/|,;:]\s*|\s+[-\u2010-\u2015]\s+")
 _DOTTED: Final = re.compile(r"\b(?:[a-z]\.){2,}")
+_MOST_WORDS: Final = 30
+_MOST_WORDS_OF_A_NAME: Final = 12
+_MADE_OF_NAMES, _NEARLY = 9, 50
+"""How far a text is that is made of names, nearer than one of which a part is a name; or nearly one."""
 _UMLAUTS: Final = re.compile("([aou])e")
 
 
 def _words(text: str) -> list[str]:
     """Small words, without accents, punctuation, articles."""
-    plain = _DOTTED.sub(lambda letters: letters[0].replace(".", "") + " ", text.casefold().replace("&", " and "))
+    plain = _ELISION.sub("", text.casefold()).replace("&", " and ")
+    plain = _DOTTED.sub(lambda letters: letters[0].replace(".", "") + " ", plain)
     plain = unicodedata.normalize("NFKD", plain)
     plain = "".join(
         "" if unicodedata.combining(one) or one in "'\u2019\u02bc" else one if _is_letter(one) else " " for one in plain
@@ -172,8 +205,18 @@ def _key(words: list[str]) -> str:
 
 @cache
 def _keys(code: str, names: tuple[str, ...]) -> frozenset[str]:
-    aliases = [one for line in _NAMES.get(code, "").strip().splitlines() for one in line.split("|")]
-    return frozenset(_key(_words(one)) for one in (*names, *aliases) if one.strip())
+    return frozenset(_key(_words(one)) for one in _spellings(code, names))
+
+
+def _spellings(code: str, names: tuple[str, ...]) -> Iterator[str]:
+    aliases = (one for line in _NAMES.get(code, "").strip().splitlines() for one in line.split("|"))
+    return filter(str.strip, (*names, *aliases))
+
+
+@cache
+def _sorted_keys(code: str, names: tuple[str, ...]) -> frozenset[str]:
+    """The same of names whose words are in the order of the alphabet."""
+    return frozenset(_key(sorted(_words(one))) for one in _spellings(code, names))
 
 
 @cache
@@ -200,13 +243,54 @@ def _without_general(words: list[str], code: str, country: str) -> Iterator[list
         yield words
 
 
+@cache
+def _fillers(code: str, country: str) -> frozenset[str]:
+    """What says nothing of its own beside a name: the country, the region, words such as REGISTER."""
+    regions = (tuple(one.split()) for one in _REGIONS.get(code, "").split("|"))
+    return frozenset(map(_key, map(list, (*_country_words(country), *regions)))) | _GENERAL
+
+
+def _is_made_of(words: list[str], known: frozenset[str], fillers: frozenset[str]) -> bool:
+    """Whether the words are names of the registry side by side, and what says nothing beside them: BZST (ZER)."""
+    named: list[bool | None] = [False] + [None] * len(words)
+    for end in range(1, len(words) + 1):
+        for start in range(max(0, end - _MOST_WORDS_OF_A_NAME), end):
+            if (before := named[start]) is None:
+                continue
+            run = _key(words[start:end])
+            if run in known:
+                named[end] = True
+            elif (run in fillers or _YEAR.fullmatch(run)) and named[end] is None:
+                named[end] = before
+    return bool(named[-1])
+
+
+def _is_nearly(words: list[str], known: frozenset[str]) -> bool:
+    """Whether it is a name but for a slip, or for the order of its words."""
+    key = _key(words)
+    if len(key) < _SHORTEST_SLIP:
+        return False
+    typos = min(2, len(key) // _SHORTEST_SLIP)
+    return any(OSA.distance(key, one, score_cutoff=typos) <= typos for one in known if len(one) >= _SHORTEST_SLIP)
+
+
 def distance_of_name(text: str, code: str, names: tuple[str, ...], country: str) -> int | None:
     """How far a text is from a registry's name: 0 for an exact match, None if it does not match."""
-    known = _keys(code, names)
+    known, fillers = _keys(code, names), _fillers(code, country)
+    regions = frozenset(_REGIONS.get(code, "").replace(" ", "").split("|"))
+    for further, words in enumerate(_without_general(_words(text), code, country)):
+        if words and _key(words) in known:
+            return further
+    words = _words(text)[:_MOST_WORDS]
+    if _is_made_of(words, known - fillers, fillers):
+        return _MADE_OF_NAMES
     outside = _BRACKETS.sub(" ", text)
-    readings = [text, outside, *_BRACKETS.findall(text), *_PARTS.split(outside)]
-    for distance, reading in enumerate(readings):
-        for further, words in enumerate(_without_general(_words(reading), code, country)):
-            if words and _key(words) in known:
+    readings = [outside, *_BRACKETS.findall(text), *_PARTS.split(outside)]
+    if host := _HOST.fullmatch(text.strip().casefold()):
+        readings.append(host[1].replace("charities", "charity"))
+    for distance, reading in enumerate(readings, 1):
+        for further, one in enumerate(_without_general(_words(reading), code, country)):
+            if one and _key(one) in (known - regions if distance > 1 else known):
                 return min(distance, 3) * 10 + further
-    return None
+    nearly = _is_nearly(words, known) or _is_nearly(sorted(words), _sorted_keys(code, names))
+    return _NEARLY if nearly else None
