@@ -32,7 +32,7 @@ def give(client: Almoner, hook: str) -> tuple[models.WebhookSubscription, models
     session = client.donation_sessions.create(
         organisation_id=organisation.id,
         currency="USD",
-        benefits=models.NewBenefits(description="Dinner for two", fair_value=4000),
+        benefits=models.BenefitsParams(description="Dinner for two", fair_value=4000),
     )
     client.sandbox.simulate(
         id=session.id,

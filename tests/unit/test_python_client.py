@@ -92,7 +92,7 @@ def test_what_was_parsed_is_no_body() -> None:
 
 
 def test_values_are_sent_as_the_api_takes_them() -> None:
-    benefits = models.NewBenefits(description="Dinner", fair_value=4000)
+    benefits = models.BenefitsParams(description="Dinner", fair_value=4000)
     moment = datetime(2026, 11, 21, 10, 30, tzinfo=timezone(timedelta(hours=1)))
     sent = to_json({"benefits": benefits, "left_out": OMITTED, "removed": None, "at": moment, "on": date(2026, 1, 2)})
     assert sent == {

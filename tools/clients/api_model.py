@@ -167,7 +167,7 @@ class Api:
         for name, schema in self._schemas.items():
             if name in bodies or "properties" not in schema or (_ENVELOPES.fullmatch(name) and name != "Event"):
                 continue
-            inside = re.fullmatch(r"New[A-Z].*", name) is not None or name in self._inputs_alone
+            inside = name.endswith("Params") or name in self._inputs_alone
             yield Model(name, schema["description"], tuple(self._fields(schema)), inside)
 
     @property
@@ -195,7 +195,7 @@ class Api:
         for name, item in webhooks.items():
             hook = item["post"]["requestBody"]["content"]["application/json"]["schema"]
             _, event = self.named(hook["properties"]["data"])
-            data = event["allOf"][1]["properties"]["eventData"]
+            data = event["properties"]["eventData"]
             if "$ref" in data:
                 yield name, self.named(data)[0]
 

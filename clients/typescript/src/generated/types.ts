@@ -130,6 +130,14 @@ export interface Benefits {
   fairValue: number;
 }
 
+/** What the donor receives in return for the donation. */
+export interface BenefitsParams {
+  /** What the donor receives. */
+  description: string;
+  /** Its fair market value, estimated in good faith, in the minor unit of `currency`. */
+  fairValue: number;
+}
+
 /** How the hosted form looks. */
 export interface Branding {
   /** The name to show, if it differs from the registered one. */
@@ -138,6 +146,14 @@ export interface Branding {
   logo: string | null;
   /** Colour of buttons and links, such as `#0d5c4a`. */
   primaryColor: string | null;
+}
+
+/** How the hosted form looks. */
+export interface BrandingParams {
+  /** The name to show, if it differs from the registered one. */
+  displayName?: string | null;
+  /** Pages darken or lighten it until it is legible. */
+  primaryColor?: string | null;
 }
 
 /** A category as partners see it. */
@@ -693,7 +709,7 @@ export interface EligibilityTag {
 
 /** An event. Its `eventType` says what `eventData` is; clients must accept types that they do not know. */
 export interface Event {
-  /** Identifies the event: the same in each delivery of it, so that a repeat can be told. */
+  /** Identifies the event; the same in each delivery. */
   id: string;
   /**
    * Its number, without gaps for each partner. Listed events have it; a delivery has it in its header `Service-
@@ -1004,44 +1020,6 @@ export interface MonitoringSubscription {
   createdAt: string;
 }
 
-/** What the donor receives in return for the donation. */
-export interface NewBenefits {
-  /** What the donor receives. */
-  description: string;
-  /** Its fair market value, estimated in good faith, in the minor unit of `currency`. */
-  fairValue: number;
-}
-
-/** How the hosted form looks. */
-export interface NewBranding {
-  /** The name to show, if it differs from the registered one. */
-  displayName?: string | null;
-  /** Pages darken or lighten it until it is legible. */
-  primaryColor?: string | null;
-}
-
-/** A question of your own in the hosted form. */
-export interface NewPartnerField {
-  /** Your ID for the question; answers use the same ID. */
-  id: string;
-  /** The type. */
-  type: "short_text" | "long_text" | "choice" | "number" | "url";
-  /** Whether applicants must answer the question. */
-  required?: boolean;
-  /** By language tag: at least one, of up to 300 characters. */
-  labels: Record<string, string>;
-  /** Of type `choice`: 2 to 50. */
-  choices?: Array<NewPartnerFieldChoice>;
-}
-
-/** One choice of a question. */
-export interface NewPartnerFieldChoice {
-  /** The value of the answer, for programs. */
-  value: string;
-  /** By language tag: at least one, of up to 300 characters. */
-  labels: Record<string, string>;
-}
-
 /** An organisation as partners see it. */
 export interface Organisation {
   /** Its identifier. */
@@ -1215,6 +1193,28 @@ export interface PartnerFieldChoice {
   value: string;
   /** The text that applicants read, by language tag. */
   labels: Record<string, string>;
+}
+
+/** One choice of a question. */
+export interface PartnerFieldChoiceParams {
+  /** The value of the answer, for programs. */
+  value: string;
+  /** By language tag: at least one, of up to 300 characters. */
+  labels: Record<string, string>;
+}
+
+/** A question of your own in the hosted form. */
+export interface PartnerFieldParams {
+  /** Your ID for the question; answers use the same ID. */
+  id: string;
+  /** The type. */
+  type: "short_text" | "long_text" | "choice" | "number" | "url";
+  /** Whether applicants must answer the question. */
+  required?: boolean;
+  /** By language tag: at least one, of up to 300 characters. */
+  labels: Record<string, string>;
+  /** Of type `choice`: 2 to 50. */
+  choices?: Array<PartnerFieldChoiceParams>;
 }
 
 /** What later gifts are charged to, as the payment provider shows it. */
@@ -1969,7 +1969,7 @@ export interface CreateDonationSession {
    * Goods or services that the donor receives in return. The page and the receipt state them with their value, and
    * the page offers no Gift Aid. Requires `currency`; only for `one_time` donations.
    */
-  benefits?: NewBenefits | null;
+  benefits?: BenefitsParams | null;
   /** Requires `currency`. */
   suggestedAmounts?: Array<number> | null;
   /** Requires `currency`. */
@@ -2615,7 +2615,7 @@ export interface CreateValidationSubmissionConfiguration {
   /** Its name. */
   name?: string | null;
   /** Name, colour and logo of the hosted form. */
-  branding?: NewBranding | null;
+  branding?: BrandingParams | null;
   /** Whether it takes the place of the present default. */
   isDefault?: boolean;
   /** The checks that are run, in this order. */
@@ -2629,7 +2629,7 @@ export interface CreateValidationSubmissionConfiguration {
   /** Whether applicants confirm their email address. */
   emailVerification?: boolean;
   /** Your own questions in the hosted form. */
-  partnerFields?: Array<NewPartnerField>;
+  partnerFields?: Array<PartnerFieldParams>;
 }
 
 /** The body of `updateValidationSubmissionConfiguration`. */
@@ -2637,7 +2637,7 @@ export interface UpdateValidationSubmissionConfiguration {
   /** Its name. */
   name?: string | null;
   /** Name, colour and logo of the hosted form. */
-  branding?: NewBranding;
+  branding?: BrandingParams;
   /** Whether invites without a configuration use this one. */
   isDefault?: boolean;
   /** The checks that are run, in this order. */
@@ -2651,7 +2651,7 @@ export interface UpdateValidationSubmissionConfiguration {
   /** Whether applicants confirm their email address. */
   emailVerification?: boolean;
   /** Your own questions in the hosted form. */
-  partnerFields?: Array<NewPartnerField>;
+  partnerFields?: Array<PartnerFieldParams>;
 }
 
 /** The body of `setValidationSubmissionConfigurationLogo`. */

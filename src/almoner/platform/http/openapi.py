@@ -159,8 +159,6 @@ def _with_examples(name: str, schema: Schema, known: _Known) -> Schema:
     made = dict(schema)
     if "properties" in made:
         made["properties"] = {key: _with_example(name, key, one, known) for key, one in made["properties"].items()}
-    if "allOf" in made:
-        made["allOf"] = [_with_examples(name, part, known) for part in made["allOf"]]
     return made
 
 

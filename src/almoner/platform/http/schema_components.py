@@ -103,7 +103,7 @@ def body_schemas(endpoints: Sequence[Endpoint], ids: Ids) -> tuple[Schema, dict[
     models: list[tuple[type[RequestBody], Literal["validation"]]] = [(model, "validation") for model in operations]
     keys, definitions = models_json_schema(models, ref_template=_REF.replace("{name}", "{model}"))
     schemas: Schema = definitions.get("$defs", {})
-    names = {name: re.sub("^(.+)Body$", r"New\1", name) for name in schemas}
+    names = {name: re.sub("^(.+)Body$", r"\1Params", name) for name in schemas}
     names |= {reference_name(keys[model, mode]): operations[model] for model, mode in models}
     made = _renamed({name: clean_schema(schema) for name, schema in schemas.items()}, names)
     return with_ids(made, ids), operations

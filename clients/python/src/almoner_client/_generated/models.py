@@ -179,6 +179,17 @@ class Benefits(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class BenefitsParams(Body):
+    """What the donor receives in return for the donation."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"fair_value": "fairValue"}
+    description: str
+    """What the donor receives."""
+    fair_value: int
+    """Its fair market value, estimated in good faith, in the minor unit of `currency`."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Branding(Record):
     """How the hosted form looks."""
 
@@ -189,6 +200,17 @@ class Branding(Record):
     """Address of an image."""
     primary_color: str | None
     """Colour of buttons and links, such as `#0d5c4a`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrandingParams(Body):
+    """How the hosted form looks."""
+
+    wire_names: ClassVar[Mapping[str, str]] = {"display_name": "displayName", "primary_color": "primaryColor"}
+    display_name: str | None | Omitted = OMITTED
+    """The name to show, if it differs from the registered one."""
+    primary_color: str | None | Omitted = OMITTED
+    """Pages darken or lighten it until it is legible."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -925,7 +947,7 @@ class Event(Record):
         "event_data": "eventData",
     }
     id: str
-    """Identifies the event: the same in each delivery of it, so that a repeat can be told."""
+    """Identifies the event; the same in each delivery."""
     sequence: int | None
     """Its number, without gaps for each partner. Listed events have it; a delivery has it in its header `Service-
     Sequence`.
@@ -1314,54 +1336,6 @@ class MonitoringSubscription(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewBenefits(Body):
-    """What the donor receives in return for the donation."""
-
-    wire_names: ClassVar[Mapping[str, str]] = {"fair_value": "fairValue"}
-    description: str
-    """What the donor receives."""
-    fair_value: int
-    """Its fair market value, estimated in good faith, in the minor unit of `currency`."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class NewBranding(Body):
-    """How the hosted form looks."""
-
-    wire_names: ClassVar[Mapping[str, str]] = {"display_name": "displayName", "primary_color": "primaryColor"}
-    display_name: str | None | Omitted = OMITTED
-    """The name to show, if it differs from the registered one."""
-    primary_color: str | None | Omitted = OMITTED
-    """Pages darken or lighten it until it is legible."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class NewPartnerField(Body):
-    """A question of your own in the hosted form."""
-
-    id: str
-    """Your ID for the question; answers use the same ID."""
-    type: Literal["short_text", "long_text", "choice", "number", "url"]
-    """The type."""
-    required: bool | Omitted = OMITTED
-    """Whether applicants must answer the question."""
-    labels: Dict[str, str]
-    """By language tag: at least one, of up to 300 characters."""
-    choices: List[NewPartnerFieldChoice] | Omitted = OMITTED
-    """Of type `choice`: 2 to 50."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class NewPartnerFieldChoice(Body):
-    """One choice of a question."""
-
-    value: str
-    """The value of the answer, for programs."""
-    labels: Dict[str, str]
-    """By language tag: at least one, of up to 300 characters."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Organisation(Record):
     """An organisation as partners see it."""
 
@@ -1582,6 +1556,32 @@ class PartnerFieldChoice(Record):
     """The value of the answer, for programs."""
     labels: Dict[str, str]
     """The text that applicants read, by language tag."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartnerFieldChoiceParams(Body):
+    """One choice of a question."""
+
+    value: str
+    """The value of the answer, for programs."""
+    labels: Dict[str, str]
+    """By language tag: at least one, of up to 300 characters."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartnerFieldParams(Body):
+    """A question of your own in the hosted form."""
+
+    id: str
+    """Your ID for the question; answers use the same ID."""
+    type: Literal["short_text", "long_text", "choice", "number", "url"]
+    """The type."""
+    required: bool | Omitted = OMITTED
+    """Whether applicants must answer the question."""
+    labels: Dict[str, str]
+    """By language tag: at least one, of up to 300 characters."""
+    choices: List[PartnerFieldChoiceParams] | Omitted = OMITTED
+    """Of type `choice`: 2 to 50."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2380,7 +2380,9 @@ __all__ = [
     "AgentVerification",
     "Appeal",
     "Benefits",
+    "BenefitsParams",
     "Branding",
+    "BrandingParams",
     "Category",
     "ComplianceFailure",
     "Country",
@@ -2425,10 +2427,6 @@ __all__ = [
     "MonitoringResults",
     "MonitoringSource",
     "MonitoringSubscription",
-    "NewBenefits",
-    "NewBranding",
-    "NewPartnerField",
-    "NewPartnerFieldChoice",
     "Organisation",
     "OrganisationBranding",
     "OrganisationCategory",
@@ -2437,6 +2435,8 @@ __all__ = [
     "OrganisationSource",
     "PartnerField",
     "PartnerFieldChoice",
+    "PartnerFieldChoiceParams",
+    "PartnerFieldParams",
     "PaymentMethod",
     "PendingChange",
     "QrCode",
