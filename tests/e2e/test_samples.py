@@ -4,6 +4,7 @@ import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from almoner_client import Almoner, ApiError
 
@@ -54,6 +55,23 @@ def with_image(folder: Path, sample: str) -> str:
     image = folder / "image.png"
     image.write_bytes(base64.b64decode(PIXEL))
     return sample.replace("image.png", str(image))
+
+
+def test_samples_of_guides_in_python(sandbox: Running) -> None:
+    with Almoner(sandbox.secret_key, base_url=sandbox.base_url) as client:
+        organisation = client.organisations.search(query="martha table").data[0]
+        session = client.donation_sessions.create(organisation_id=organisation.id)
+        client.sandbox.simulate(
+            id=session.id, action="donate", amount=2500, currency_code="USD",
+            first_name="Ada", last_name="Example", email="ada@example.org",
+        )  # fmt: skip
+        donation = next(one for one in client.donations.list() if one.hosted and one.hosted.session_id == session.id)
+        names: dict[str, Any] = {"client": client, "donation_id": donation.id, "print": lambda *_: None}
+        for guide in ("refunds", "hosted-form", "webhooks"):
+            text = (PROJECT / "docs" / "guides" / f"{guide}.md").read_text("utf-8")
+            exec(text.split("```python\n")[1].partition("```")[0], names)
+        assert (names["donation"].id, names["invite"].status) == (donation.id, "open")
+        client.webhook_subscriptions.delete(names["subscription"].id)
 
 
 def test_every_sample_in_python(sandbox: Running, tmp_path: Path) -> None:

@@ -107,4 +107,5 @@ async def test_every_call_its_errors_long_lists_lost_connections_and_webhooks(
     assert seen["empty"] == "TypeError"
     assert seen["event"] == ["donation.created", True, 5, 1024]
     assert (seen["changed"], seen["parsed"]) == ("WebhookVerificationError", "TypeError")
+    assert "secret is missing" in seen["unknown"]
     assert (seen["documents"], seen["dossier"]) == (2, "%PDF-")

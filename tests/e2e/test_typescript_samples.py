@@ -17,6 +17,7 @@ pytestmark = pytest.mark.long  # fetches the compiler
 SHOP = PROJECT / "examples" / "shop" / "typescript"
 RUN = Path(__file__).parent / "typescript" / "sample.mjs"
 GIVEN = Path(__file__).parent / "typescript" / "given.d.ts"
+GUIDES = ("docs/guides/hosted-form.md", "docs/guides/refunds.md", "docs/guides/webhooks.md")
 BLOCK = re.compile(r"```(?:ts|typescript)\n(.*?)```", re.DOTALL)
 
 
@@ -44,7 +45,7 @@ def built(typescript_client: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     (folder / "given.d.ts").write_text(f"{GIVEN.read_text()}\ndeclare global {{\n{ids}}}\n")
     samples = {name: typescript for name, _, typescript in PAGES.samples()}
     samples["quickStart"] = "\n".join(blocks("docs/guides/quick-start.md"))
-    for document in ("docs/concepts/requests.md", "clients/typescript/README.md"):
+    for document in (*GUIDES, "docs/concepts/requests.md", "clients/typescript/README.md"):
         found = blocks(document)
         assert found
         samples |= {f"{Path(document).stem}_{at}": sample for at, sample in enumerate(found)}

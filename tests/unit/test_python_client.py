@@ -60,9 +60,11 @@ def test_a_known_event_carries_its_record() -> None:
     body = json.dumps(
         {"data": {"eventType": "donation.created", "eventData": {"id": "donation_1", "amount": 5}}}
     ).encode()
-    record = webhooks.record_of(webhooks.verify(body, signed(body), SECRET))
-    assert isinstance(record, models.Donation)
-    assert record.amount == 5
+    event = webhooks.verify(body, signed(body), SECRET)
+    assert isinstance(webhooks.record_of(event), models.Donation)
+    assert webhooks.record_of(event, models.Donation).amount == 5
+    with pytest.raises(TypeError, match="contain a Disbursement"):
+        webhooks.record_of(event, models.Disbursement)
 
 
 @pytest.mark.parametrize(
@@ -77,10 +79,12 @@ def test_a_known_event_carries_its_record() -> None:
         (BODY, 0, {"Webhook-Id": "event_2"}, SECRET, "No signature fits"),
         (BODY, 0, {"webhook-signature": "v1"}, SECRET, "No signature fits"),
         (BODY, 0, {}, "whsec_secret!", "Base64"),
+        (BODY, 0, {}, None, "secret is missing"),
+        (BODY, 0, {}, [], "secret is missing"),
     ],
 )
 def test_any_other_delivery_is_refused(
-    body: bytes, seconds_ago: int, changed: dict[str, str], secret: str, why: str
+    body: bytes, seconds_ago: int, changed: dict[str, str], secret: str | list[str] | None, why: str
 ) -> None:
     with pytest.raises(WebhookVerificationError, match=why):
         webhooks.verify(body, {**signed(seconds_ago=seconds_ago), **changed}, secret)

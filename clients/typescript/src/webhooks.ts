@@ -21,13 +21,16 @@ type HeadersLike = Headers | Record<string, string | string[] | undefined>;
  * Its `sequence` is that of the header `Service-Sequence`, which is not signed.
  */
 export async function verify(
-  body: string | Uint8Array<ArrayBuffer> | ArrayBuffer,
+  body: string | Uint8Array | ArrayBuffer,
   headers: HeadersLike,
-  secret: string | string[],
+  secret: string | string[] | null | undefined,
   { toleranceSeconds = 300 }: { toleranceSeconds?: number } = {},
 ): Promise<Event> {
   if (typeof body !== "string" && !(body instanceof ArrayBuffer) && !ArrayBuffer.isView(body)) {
     throw new TypeError("body must be the bytes or the text that came; parsed JSON has another signature");
+  }
+  if (!secret?.length) {
+    throw new WebhookVerificationError("The secret is missing: get the subscription by its ID, lists do not show it");
   }
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body);
   const [id, sent, signatures] = ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) => header(headers, name));

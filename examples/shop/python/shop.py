@@ -47,7 +47,7 @@ class Shop:
 
     def receive(self, body: bytes, headers: dict[str, str]) -> None:
         """Take a webhook. The same event may come twice. Raises WebhookVerificationError."""
-        event = webhooks.verify(body, headers, str(self.subscription.secret))
+        event = webhooks.verify(body, headers, self.subscription.secret)
         self.events.setdefault(event.id, event)
 
     def page(self, words: str) -> str:

@@ -41,10 +41,10 @@ async function page(words: string): Promise<string> {
   );
 }
 
-async function read(request: IncomingMessage): Promise<Uint8Array<ArrayBuffer>> {
+async function read(request: IncomingMessage): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   for await (const part of request) parts.push(part);
-  return Uint8Array.from(Buffer.concat(parts)); // the bytes as they came: their signature is checked
+  return Buffer.concat(parts); // the bytes as they came: their signature is checked
 }
 
 async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -55,7 +55,7 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
   }
   const body = await read(request);
   if (url.pathname === "/webhooks") {
-    const event = await verify(body, request.headers, subscription.secret ?? "");
+    const event = await verify(body, request.headers, subscription.secret);
     if (!events.has(event.id)) events.set(event.id, event); // the same event may come twice
     response.writeHead(204).end();
     return;

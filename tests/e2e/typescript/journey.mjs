@@ -75,6 +75,7 @@ const empty = await failing(() => client.donations.get(""));
 const { body, headers, secret } = plan.delivery;
 const event = await verify(new TextEncoder().encode(body), headers, ["whsec_AAAA", secret]);
 const changed = await failing(() => verify(JSON.stringify(JSON.parse(body)), headers, secret));
+const unknown = await failing(() => verify(body, headers, null));
 const parsed = await failing(() => verify(JSON.parse(body), headers, secret));
 
 const request = await client.validationRequests.create(plan.request);
@@ -95,6 +96,7 @@ console.log(
     empty: empty.name,
     event: [event.eventType, isEvent(event, "donation.created"), event.eventData.amount, event.sequence],
     changed: changed.name,
+    unknown: unknown.message,
     parsed: parsed.name,
     documents: shown.documents.length,
     dossier: (await dossier.text()).slice(0, 5),

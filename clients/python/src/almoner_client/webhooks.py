@@ -11,7 +11,8 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar, overload
 
 from almoner_client._errors import WebhookVerificationError
 from almoner_client._generated.events import EVENT_RECORDS
@@ -19,10 +20,18 @@ from almoner_client._generated.models import Event
 from almoner_client._records import Record
 
 TOLERANCE_SECONDS = 300
+R = TypeVar("R", bound=Record)
+
+
+class Headers(Protocol):
+    """The headers of a request: a dictionary, or what your framework has."""
+
+    def items(self) -> Iterable[tuple[str, str]]:
+        """Names and values."""
 
 
 def verify(
-    body: bytes, headers: Mapping[str, str], secret: str | Sequence[str], *, tolerance: float = TOLERANCE_SECONDS
+    body: bytes, headers: Headers, secret: str | Sequence[str] | None, *, tolerance: float = TOLERANCE_SECONDS
 ) -> Event:
     """The event of a delivery that was signed with the secret of your subscription (``whsec_...``).
 
@@ -32,6 +41,8 @@ def verify(
     """
     if not isinstance(body, (bytes, bytearray, memoryview)):
         raise TypeError("body must be the bytes that came; text or parsed JSON has another signature")
+    if not secret:
+        raise WebhookVerificationError("The secret is missing: get the subscription by its ID, lists do not show it")
     given = {name.lower(): value for name, value in headers.items()}
     try:
         event_id, sent, signatures = (given[f"webhook-{name}"] for name in ("id", "timestamp", "signature"))
@@ -61,7 +72,17 @@ def sign(signed: bytes, secret: str) -> str:
     return base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
 
 
-def record_of(event: Event) -> Record | Mapping[str, object]:
-    """The record in an event, by its type; what this version does not know is the JSON as it came."""
+@overload
+def record_of(event: Event) -> Record | Mapping[str, object]: ...
+@overload
+def record_of(event: Event, expected: type[R]) -> R: ...
+def record_of(event: Event, expected: type[R] | None = None) -> Record | Mapping[str, object]:
+    """The record in an event, by its type; what this version does not know is the JSON as it came.
+
+    ``expected``: the class that you expect, such as ``models.Donation``. Raises TypeError if the event has another one.
+    """
     known = EVENT_RECORDS.get(event.event_type)
-    return event.event_data if known is None else known.from_json(event.event_data)
+    record = event.event_data if known is None else known.from_json(event.event_data)
+    if expected is not None and not isinstance(record, expected):
+        raise TypeError(f"{event.event_type} does not contain a {expected.__name__}")
+    return record
