@@ -20,6 +20,8 @@ from almoner.dashboard.list_files import ListFiles
 from almoner.dashboard.member_calls import MemberCalls
 from almoner.dashboard.record_lists import API_REQUESTS
 from almoner.giving.account_notices import jobs as account_notices_jobs
+from almoner.giving.accounting.dispute_evidence import jobs as dispute_evidence_jobs
+from almoner.giving.accounting.dispute_evidence import service as dispute_evidence
 from almoner.giving.accounting.disputes import jobs as disputes_jobs
 from almoner.giving.accounting.monthly_reports import jobs as monthly_reports_jobs
 from almoner.giving.accounting.reassignments import jobs as reassignments_jobs
@@ -119,7 +121,11 @@ _PARTNERS_BY_ORGANISATION = (
 )
 """ScreenedSubject says which partners follow an organisation."""
 
-_BLOB_REFERENCES = (dashboard_exports.list_referenced_blob_keys, import_uploads.list_referenced_blob_keys)
+_BLOB_REFERENCES = (
+    dashboard_exports.list_referenced_blob_keys,
+    dispute_evidence.list_referenced_blob_keys,
+    import_uploads.list_referenced_blob_keys,
+)
 """Files in the document storage that belong to no document."""
 
 
@@ -332,6 +338,7 @@ def _provider_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
         suspense_jobs.provider_tasks.using(provider),
         refunds_jobs.tasks.using(provider),
         disputes_jobs.provider_tasks.using(disputes_jobs.JobDependencies(provider, parts.disbursement_rules)),
+        dispute_evidence_jobs.provider_tasks.using(dispute_evidence_jobs.JobDependencies(provider, parts.blobs)),
         *([] if statuses is None else [refunds_jobs.status_tasks.using(statuses)]),
         *([] if reports is None else [settlements_jobs.report_tasks.using(reports)]),
     ]

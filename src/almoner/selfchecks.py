@@ -5,6 +5,7 @@ from typing import Final
 from almoner.access.credentials import checks as credentials_checks
 from almoner.access.notifications import checks as notifications_checks
 from almoner.access.sign_ins import checks as sign_ins_checks
+from almoner.giving.accounting.dispute_evidence import checks as dispute_evidence_checks
 from almoner.giving.accounting.disputes import checks as disputes_checks
 from almoner.giving.accounting.ledger import checks as ledger_checks
 from almoner.giving.accounting.reassignments import checks as reassignments_checks
@@ -57,6 +58,7 @@ CHECKS: Final[tuple[ConsistencyCheck, ...]] = (
     *donation_requests_checks.checks,
     *declarations_checks.checks,
     *claims_checks.checks,
+    *dispute_evidence_checks.checks,
     *disputes_checks.checks,
     *reassignments_checks.checks,
     *refunds_checks.checks,

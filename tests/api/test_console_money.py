@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from tests.support.browsing import Browser
 from tests.support.claims import cause
 from tests.support.client import Client
 from tests.support.console import act, closed, console_routes, listed, refused, upload, words
+from tests.support.hostile_files import HONEST, PDF, PNG
 from tests.support.operators import operator, signed_in
 from tests.support.payouts import gift, settled, simulate
 from tests.support.refunds import begun
@@ -99,6 +101,99 @@ async def test_a_dispute_ends_as_the_bank_decided(
     await act(olive, f"{HOME}/disputes/{dispute}/mark-lost", note="their letter")
     assert (await gift(api, made))["disputeStatus"] == "lost"
     assert await audited(service, person) == ["dispute.lost"]
+
+
+async def disputed(service: Service, api: Client) -> tuple[dict[str, Any], str]:
+    """A disputed donation, and the path of its dispute."""
+    made = await settled(service, api, await factories.nonprofit(service))
+    await simulate(api, made["id"], "dispute")
+    async with service.db.read() as tx:
+        found = await tx.fetchval("select id from dispute where donation_id = $1", tx.ids.parse("donation", made["id"]))
+        return made, f"{HOME}/disputes/{tx.ids.text('dispute', found)}"
+
+
+async def test_evidence_is_collected_submitted_once_and_decides(
+    service: Service, api: Client, olive: Browser, person: Person
+) -> None:
+    made, path = await disputed(service, api)
+    evidence = f"{path}/evidence"
+    await olive.open(path)
+    assert "Evidence due" in words(olive)
+    await olive.get(f"{evidence}/submit")
+    assert "There is no evidence yet" in await refused(olive, f"{evidence}/submit", version=version(olive))
+    await olive.get(f"{evidence}/edit")
+    first = version(olive)
+    texts = {"product_description": "A donation", "explanation": "The donor thanked us: winning_evidence."}
+    await act(olive, f"{evidence}/edit", version=first, **texts)
+    assert "changed since you opened" in await refused(olive, f"{evidence}/edit", version=first, explanation="x")
+    assert (
+        await upload(olive, f"{evidence}/upload", "C:\\a\\b.pdf", HONEST[PDF], kind="receipt")
+        == f"{path}?evidence=upload"
+    )
+    await upload(olive, f"{evidence}/upload", "mail.png", HONEST[PNG], kind="customer_communication")
+    for content, kind, problem in (
+        (HONEST[PDF], "receipt", "already a file of this kind"),
+        (b"no picture", "other", "cannot be read"),
+        (b"", "other", "Choose a file"),
+        (HONEST[PDF], "", "Choose what the file is"),
+    ):
+        assert problem in await refused_file(olive, f"{evidence}/upload", content, kind=kind)
+    await olive.open(path)
+    assert "b.pdf" in words(olive)
+    await olive.get(f"{evidence}/submit")
+    seen = version(olive)
+    await act(olive, f"{evidence}/remove", kind="customer_communication")
+    assert "changed since you opened" in await refused(olive, f"{evidence}/submit", version=seen)
+    await olive.get(f"{evidence}/submit")
+    seen = version(olive)
+    await act(olive, f"{evidence}/submit", version=seen)
+    again = await olive.post(f"{evidence}/submit", {"version": seen})
+    assert (again.status_code, "already been submitted" in words(olive)) == (409, True)
+    for act_name in ("edit", "remove", "upload"):
+        assert "already been submitted" in await closed(olive, f"{evidence}/{act_name}")
+    await service.drain()
+    await olive.open(path)
+    assert "Evidence accepted by the provider" in words(olive)
+    assert (await gift(api, made))["disputeStatus"] == "won"
+    assert await audited(service, person) == [
+        "dispute.evidence_changed",
+        "dispute.evidence_file_added",
+        "dispute.evidence_file_added",
+        "dispute.evidence_file_removed",
+        "dispute.evidence_submitted",
+    ]
+
+
+async def test_late_evidence_is_rejected_and_can_be_looked_at(service: Service, api: Client, olive: Browser) -> None:
+    made, path = await disputed(service, api)
+    await olive.get(f"{path}/evidence/edit")
+    await act(
+        olive, f"{path}/evidence/edit", version=version(olive), explanation="Their letter.", product_description=""
+    )
+    await olive.get(f"{path}/evidence/submit")
+    await act(olive, f"{path}/evidence/submit", version=version(olive))
+    await simulate(api, made["id"], "dispute", outcome="lost")
+    await service.drain()
+    await olive.open(path)
+    assert "Evidence rejected by the provider" in words(olive)
+    assert "This dispute is lost." in await closed(olive, f"{path}/evidence/submit")
+
+
+def version(browser: Browser) -> str:
+    """What the page's form says that its reader has seen."""
+    assert browser.page is not None
+    found = re.search(r'name="version" value="([0-9a-f]+)"', browser.page.text)
+    assert found is not None
+    return found[1]
+
+
+async def refused_file(browser: Browser, path: str, content: bytes, **fields: str) -> str:
+    """Why a file is not taken."""
+    await browser.get(path)
+    sent = {"data": {"csrf": browser.csrf, **fields}, "files": {"file": ("name.pdf", content)}}
+    answer = await browser.request("POST", path, headers={"Sec-Fetch-Site": "same-origin"}, **sent)
+    assert answer.status_code == 422, words(browser)
+    return words(browser)
 
 
 async def test_a_settlement_report_is_imported_and_a_line_dismissed(

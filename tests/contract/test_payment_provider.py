@@ -13,13 +13,14 @@ import pytest
 from almoner.adapters.payments_test import TestProvider
 from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
+    EvidenceRefused,
     NoSuchPayment,
     ProviderFailure,
     ProviderStatus,
     RefundRefused,
     WebhookRefused,
 )
-from almoner.giving.checkout.payments.ports import PaymentProvider
+from almoner.giving.checkout.payments.ports import DisputeEvidence, PaymentProvider, ProviderEvidenceFile
 from almoner.kit.money import Money
 from tests.support.provider_contract import PROVIDERS, SECRET, Contract, order
 from tests.support.service import Service
@@ -162,7 +163,7 @@ class TestPaymentProvider:
         assert (opened.status, opened.money, opened.live) == (DisputeStatus.OPEN, Money(2000, "USD"), False)
         assert abs(service.clock.now() - opened.opened_at) < timedelta(minutes=1)
         await contract.decide_dispute(made.id, outcome)
-        assert await contract.provider.disputes(made.id) == [replace(opened, status=outcome)]
+        assert await contract.provider.disputes(made.id) == [replace(opened, status=outcome, evidence_due_at=None)]
         assert (await contract.provider.fetch(made.id)).status is ProviderStatus.SUCCEEDED
 
     async def test_what_the_bank_has_drawn_is_not_sent_back_too(self, contract: Contract) -> None:
@@ -173,6 +174,27 @@ class TestPaymentProvider:
             await contract.provider.refund(made.id, f"{made.id}:open", Money(1, "USD"))
         await contract.decide_dispute(made.id, DisputeStatus.WON)
         await contract.provider.refund(made.id, f"{made.id}:won", made.money)
+
+    async def test_i6_evidence_is_taken_once_and_only_while_the_dispute_is_open(
+        self, contract: Contract, service: Service
+    ) -> None:
+        made = await contract.provider.create(order())
+        await contract.pay(made.id)
+        await contract.dispute(made.id)
+        (opened,) = await contract.provider.disputes(made.id)
+        assert opened.evidence_due_at is not None
+        assert service.clock.now() < opened.evidence_due_at
+        file = ProviderEvidenceFile("receipt", "receipt.pdf", "application/pdf", b"%PDF-1.7 receipt")
+        evidence = DisputeEvidence(f"sandbox:evidence:{made.id}", "A donation", "The donor wrote to us.", (file,))
+        for _ in range(2):
+            await contract.provider.submit_evidence(opened.id, evidence)
+        assert (await contract.provider.disputes(made.id))[0].evidence_due_at is None
+        with pytest.raises(EvidenceRefused):
+            await contract.provider.submit_evidence(opened.id, replace(evidence, key=f"{evidence.key}:2"))
+        with pytest.raises(NoSuchPayment):
+            await contract.provider.submit_evidence("du_nowhere", evidence)
+        await contract.decide_dispute(made.id, DisputeStatus.WON)
+        assert (await contract.provider.disputes(made.id))[0].status is DisputeStatus.WON
 
     async def test_a_notice_of_a_dispute_says_so(self, contract: Contract, service: Service) -> None:
         at = service.clock.real_now()

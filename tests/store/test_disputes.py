@@ -5,6 +5,8 @@ from uuid import UUID
 import pytest
 from asyncpg import CheckViolationError, InsufficientPrivilegeError, UniqueViolationError
 
+from almoner.giving.accounting.dispute_evidence import service as evidence
+from almoner.giving.accounting.dispute_evidence.domain import EVIDENCE
 from almoner.giving.accounting.disputes import store as disputes_store
 from almoner.giving.accounting.disputes.domain import DISPUTE
 from tests.support import factories
@@ -35,6 +37,40 @@ async def test_its_lifecycle_is_the_databases(service: Service) -> None:
     assert [tuple(row) for row in rows] == list(DISPUTE.transitions())
 
 
+async def test_the_lifecycle_of_evidence_is_the_databases(service: Service) -> None:
+    async with service.db.read() as tx:
+        rows = await tx.fetch(
+            "select from_status, to_status from lifecycle_transition where resource = $1 order by 1, 2",
+            EVIDENCE.resource,
+        )
+    assert [tuple(row) for row in rows] == list(EVIDENCE.transitions())
+
+
+async def test_submitted_evidence_stays_as_it_is(service: Service, open_dispute: UUID) -> None:
+    async with service.db.write() as tx:
+        await evidence.update_texts(tx, open_dispute, (await evidence.get(tx, open_dispute)).version, "A gift", None)
+        await evidence.request_submission(tx, open_dispute, (await evidence.get(tx, open_dispute)).version, "ann")
+        await tx.execute(
+            "delete from job where kind = 'disputes.submit_evidence' and payload->>'dispute' = $1", str(open_dispute)
+        )
+    for change, constraint in (
+        ("update dispute_evidence set explanation = 'x' where id = $1", "dispute_evidence_immutable"),
+        ("update dispute_evidence set status = 'draft' where id = $1", "lifecycle_dispute_evidence"),
+        ("update dispute_evidence set status = 'submitted' where id = $1", "dispute_evidence_requested"),
+        (
+            FILE,
+            "dispute_evidence_file_submitted",
+        ),
+    ):
+        async with service.db.write() as tx:
+            with pytest.raises(CheckViolationError) as refused:
+                await tx.execute(change, open_dispute)
+        assert refused.value.constraint_name == constraint
+
+
+FILE = f"""
+insert into dispute_evidence_file values ($1, 'other', 'a', 'image/png', 1, sha256('a'), '{34 * "0"}', 'ann', now())
+"""
 BORNE = "decided_at = now(), status_changed_at = now(), absorbed_minor = 0"
 
 

@@ -4,13 +4,14 @@ import hmac
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import count
 from typing import Any, Literal, TypeVar
 
 from almoner.giving.checkout.payments.domain import (
     Decline,
     DisputeStatus,
+    EvidenceRefused,
     FeeSchedule,
     NoSuchPayment,
     PaymentMethodGone,
@@ -25,11 +26,19 @@ from almoner.giving.checkout.payments.domain import (
     SavedPaymentMethod,
     WebhookRefused,
 )
-from almoner.giving.checkout.payments.ports import OffSessionCharge, PaymentOrder, SetupOrder
+from almoner.giving.checkout.payments.ports import DisputeEvidence, OffSessionCharge, PaymentOrder, SetupOrder
 from almoner.kit.money import EXPONENTS, Money
 from almoner.kit.time import end_of_month
 
-A = TypeVar("A", ProviderPayment, ProviderRefund, list[ProviderDispute], ProviderSetup, SavedPaymentMethod | None)
+A = TypeVar(
+    "A",
+    ProviderDispute,
+    ProviderPayment,
+    ProviderRefund,
+    list[ProviderDispute],
+    ProviderSetup,
+    SavedPaymentMethod | None,
+)
 SECRET = "fake-provider-secret"
 TARIFF = FeeSchedule(basis_points=250)
 Subject = Literal["payment", "dispute", "refund", "setup", "payment_method"]
@@ -60,6 +69,7 @@ class FakeProvider:
     setups: dict[str, tuple[SetupOrder, ProviderSetup]] = field(default_factory=dict)
     methods: dict[str, SavedPaymentMethod] = field(default_factory=dict)
     declines: dict[str, list[Decline]] = field(default_factory=dict)
+    evidence: dict[str, DisputeEvidence] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     lose_answers: int = 0
     refuse: int = 0
@@ -183,6 +193,24 @@ class FakeProvider:
         self._known(payment)
         return self._answered(list(self.disputed.get(payment, ())))
 
+    async def submit_evidence(self, dispute: str, evidence: DisputeEvidence) -> None:
+        """Take it once; other evidence under the same key is refused."""
+        self._called("submit_evidence")
+        payment, found = next(
+            ((payment, one) for payment, disputes in self.disputed.items() for one in disputes if one.id == dispute),
+            ("", None),
+        )
+        if found is None:
+            raise NoSuchPayment(dispute)
+        if dispute in self.evidence or found.evidence_due_at is None:
+            if self.evidence.get(dispute) == evidence:
+                return
+            raise EvidenceRefused("the dispute takes no evidence, or no more")
+        self.evidence[dispute] = evidence
+        taken = replace(found, evidence_due_at=None)
+        self.disputed[payment] = [taken if one is found else one for one in self.disputed[payment]]
+        self._answered(taken)
+
     def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
         """Signature and age are checked as every provider's are."""
         moment, _, given = headers.get("provider-signature", "").partition(",v1=")
@@ -228,14 +256,22 @@ class FakeProvider:
         """The donor's bank wants the payment back, or ``minor`` of it."""
         money = self._known(payment).money
         amount = money if minor is None else Money(minor, money.currency)
-        opened = ProviderDispute(f"tpd_fake{next(_numbers)}", amount, DisputeStatus.OPEN, "fraudulent", at, live=False)
+        opened = ProviderDispute(
+            f"tpd_fake{next(_numbers)}",
+            amount,
+            DisputeStatus.OPEN,
+            "fraudulent",
+            at,
+            live=False,
+            evidence_due_at=at + timedelta(days=7),
+        )
         self.disputed.setdefault(payment, []).append(opened)
         return opened
 
     def decide_dispute(self, payment: str, outcome: DisputeStatus) -> None:
         """The newest dispute of a payment is won or lost."""
         *earlier, newest = self.disputed[payment]
-        self.disputed[payment] = [*earlier, replace(newest, status=outcome)]
+        self.disputed[payment] = [*earlier, replace(newest, status=outcome, evidence_due_at=None)]
 
     def only(self) -> str:
         """The id of the one payment there is."""

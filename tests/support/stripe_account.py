@@ -45,6 +45,7 @@ class StripeAccount:
     charges: dict[str, Thing] = field(default_factory=dict)
     refunds: dict[str, Thing] = field(default_factory=dict)
     disputes: dict[str, Thing] = field(default_factory=dict)
+    files: dict[str, Thing] = field(default_factory=dict)
     balance: dict[str, Thing] = field(default_factory=dict)
     payouts: dict[str, Thing] = field(default_factory=dict)
     notices: deque[Thing] = field(default_factory=deque)
@@ -231,11 +232,37 @@ class StripeAccount:
             "payment_intent": charge["payment_intent"],
             "reason": "fraudulent",
             "status": "needs_response",
+            "evidence": {},
+            "evidence_details": {"due_by": self.seconds() + 9 * 86_400, "submission_count": 0},
+            "metadata": {},
         }
         self.disputes[made["id"]] = made
         self._book("adjustment", -amount, DISPUTE_FEE, currency, made["id"])
         self.tell("charge.dispute.created", made)
         self.tell("charge.dispute.funds_withdrawn", made)
+        return made
+
+    def new_file(self, asked: Thing) -> Thing:
+        """A file; evidence names it."""
+        made = {"id": new_id("file"), "object": "file", "created": self.seconds(), "size": asked["size"]}
+        self.files[made["id"]] = {**made, "purpose": asked["purpose"], "filename": asked["filename"]}
+        return self.files[made["id"]]
+
+    def update_dispute(self, number: str, asked: Thing) -> Thing:
+        """Evidence for a dispute, submitted once."""
+        made = known(self.disputes, number)
+        if made["status"] != "needs_response" or made["evidence_details"]["submission_count"]:
+            raise Refusal(400, "This dispute takes no more evidence.", code="dispute_closed")
+        names = ("receipt", "customer_communication", "service_documentation", "refund_policy", "uncategorized_file")
+        for name in names:
+            if name in asked["evidence"]:
+                known(self.files, asked["evidence"][name])
+        made["evidence"] = asked["evidence"]
+        made["metadata"] = {**made["metadata"], **asked.get("metadata", {})}
+        if asked.get("submit", True):
+            made["status"] = "under_review"
+            made["evidence_details"]["submission_count"] += 1
+        self.tell("charge.dispute.updated", made)
         return made
 
     def decide_dispute(self, number: str, *, won: bool) -> None:

@@ -17,6 +17,7 @@ import stripe
 import uvicorn
 from pydantic import ValidationError
 from starlette.applications import Starlette
+from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -93,8 +94,11 @@ class StripeStub:
         self.calls[f"{request.method} {route}"] += 1
         try:
             self._ensure_caller(request)
-            raw = (await request.body()).decode() if request.method == "POST" else request.url.query
-            sent = stripe_types.nested(parse_qsl(raw, keep_blank_values=True, strict_parsing=bool(raw)))
+            if route == "/v1/files":
+                sent, raw = await _uploaded(request)
+            else:
+                raw = (await request.body()).decode() if request.method == "POST" else request.url.query
+                sent = stripe_types.nested(parse_qsl(raw, keep_blank_values=True, strict_parsing=bool(raw)))
             try:
                 asked = stripe_types.checked(request.method, route, sent)
             except ValidationError as error:
@@ -169,6 +173,12 @@ class StripeStub:
                 return account.new_refund(asked)
             case "GET", "/v1/refunds/{id}":
                 return known(account.refunds, number)
+            case "POST", "/v1/files":
+                return account.new_file(asked["file"] | {"purpose": asked["purpose"]})
+            case "GET", "/v1/disputes/{id}":
+                return known(account.disputes, number)
+            case "POST", "/v1/disputes/{id}":
+                return account.update_dispute(number, asked)
             case "GET", "/v1/refunds" | "/v1/disputes" | "/v1/charges":
                 things = {"refunds": account.refunds, "disputes": account.disputes, "charges": account.charges}
                 return self._listed(_of(things[route[4:]], payment_intent=asked["payment_intent"]), asked)
@@ -275,3 +285,13 @@ async def serving_stripe(now: Callable[[], datetime]) -> AsyncIterator[tuple[Str
         finally:
             server.should_exit = True
             await running
+
+
+async def _uploaded(request: Request) -> tuple[Thing, str]:
+    """What is sent with a file, and what stands for it under a key: the boundary is another one each time."""
+    async with request.form() as form:
+        file = form["file"]
+        assert isinstance(file, UploadFile), "it is a file"
+        content = await file.read()
+        sent = {"purpose": form["purpose"], "file": {"filename": file.filename, "size": len(content)}}
+    return sent, f"{sent} {hashlib.sha256(content).hexdigest()}"

@@ -8,10 +8,19 @@ say in the form that we know is a failure.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from io import BytesIO
+from typing import Final, Literal
 
 import stripe
-from stripe.params import ChargeListParams, DisputeListParams, RefundCreateParams, RefundListParams
+from stripe.params import (
+    ChargeListParams,
+    DisputeListParams,
+    DisputeUpdateParams,
+    DisputeUpdateParamsEvidence,
+    FileCreateParams,
+    RefundCreateParams,
+    RefundListParams,
+)
 from stripe.params.checkout import SessionCreateParams
 
 from almoner.adapters import stripe_currencies, stripe_saved_methods, stripe_webhooks
@@ -29,6 +38,7 @@ from almoner.adapters.stripe_responses import (
     PaymentIntent,
     Refund,
     RefundList,
+    StripeFile,
     WebhookEndpoints,
 )
 from almoner.adapters.stripe_saved_methods import StripeSavedMethods
@@ -46,6 +56,8 @@ from almoner.adapters.stripe_webhooks import EVENTS
 from almoner.giving.accounting.refunds.domain import ProviderRefundState
 from almoner.giving.checkout.payments.domain import (
     DisputeStatus,
+    EvidenceKind,
+    EvidenceRefused,
     FeeSchedule,
     ForeignPaymentError,
     NoSuchPayment,
@@ -59,7 +71,13 @@ from almoner.giving.checkout.payments.domain import (
     RefundRefused,
     SavedPaymentMethod,
 )
-from almoner.giving.checkout.payments.ports import OffSessionCharge, PaymentOrder, SetupOrder
+from almoner.giving.checkout.payments.ports import (
+    DisputeEvidence,
+    OffSessionCharge,
+    PaymentOrder,
+    ProviderEvidenceFile,
+    SetupOrder,
+)
 from almoner.kit.money import Money
 
 _NAME: Final = "stripe"
@@ -69,8 +87,9 @@ _LONGEST_NAME: Final = 250
 _PAGE: Final = 100
 _NOT_ARRIVED: Final = frozenset({"failed", "canceled"})
 _FOR_LATER: Final = frozenset({"lock_timeout", "insufficient_funds", "balance_insufficient", "api_key_expired"})
+_NEEDS_RESPONSE: Final = "needs_response"
 _DISPUTES: Final = {
-    "needs_response": DisputeStatus.OPEN,
+    _NEEDS_RESPONSE: DisputeStatus.OPEN,
     "under_review": DisputeStatus.OPEN,
     "won": DisputeStatus.WON,
     "lost": DisputeStatus.LOST,
@@ -78,6 +97,18 @@ _DISPUTES: Final = {
     "appeal_under_review": DisputeStatus.LOST,
 }
 """Those of them that have drawn money; inquiries (``warning_...``) and ``prevented`` have not."""
+_EVIDENCE_FILES: Final[
+    Mapping[
+        EvidenceKind,
+        Literal["receipt", "customer_communication", "service_documentation", "refund_policy", "uncategorized_file"],
+    ]
+] = {
+    "receipt": "receipt",
+    "customer_communication": "customer_communication",
+    "service_documentation": "service_documentation",
+    "refund_policy": "refund_policy",
+    "other": "uncategorized_file",
+}
 _EXPAND: Final = "payment_intent.payment_method"
 _SAVED: Final = "off_session"
 
@@ -296,6 +327,44 @@ class StripeProvider:
             for one in sorted(found, key=lambda one: (one.created, one.id))
         ]
 
+    async def submit_evidence(self, dispute: str, evidence: DisputeEvidence) -> None:
+        """Submit evidence for an open dispute, once for each key. Raises EvidenceRefused, ProviderFailure."""
+        disputes = self._line.client.v1.disputes
+        with translate_errors("a dispute"):
+            found = parse_response(await disputes.retrieve_async(dispute), Dispute)
+        if (found.metadata or {}).get(REFERENCE_KEY) == evidence.key:
+            return  # Stripe forgets keys after a day, and a lost answer may be older (I6)
+        if found.status != _NEEDS_RESPONSE or found.evidence_details.submission_count:
+            raise EvidenceRefused("Stripe accepts no evidence for this dispute, or has evidence from its dashboard")
+        sent: DisputeUpdateParamsEvidence = {}
+        if evidence.product_description:
+            sent["product_description"] = evidence.product_description
+        if evidence.explanation:
+            sent["uncategorized_text"] = evidence.explanation
+        for one in evidence.files:
+            sent[_EVIDENCE_FILES[one.kind]] = await self._upload_evidence(evidence.key, one)
+        params: DisputeUpdateParams = {
+            "evidence": sent,
+            "metadata": {REFERENCE_KEY: evidence.key},
+            "submit": True,
+        }
+        with translate_errors("evidence"):
+            try:
+                await disputes.update_async(dispute, params, {"idempotency_key": evidence.key})
+            except stripe.InvalidRequestError as error:
+                if error.http_status == 404 or error.code in _FOR_LATER:
+                    raise
+                raise EvidenceRefused(f"Stripe says that it cannot accept this: {error.code or error.param}") from error
+
+    async def _upload_evidence(self, key: str, file: ProviderEvidenceFile) -> str:
+        """Upload a file; Stripe's ID of it."""
+        content = BytesIO(file.content)
+        content.name = file.name
+        params: FileCreateParams = {"purpose": "dispute_evidence", "file": content}
+        with translate_errors("a file"):
+            made = await self._line.client.v1.files.create_async(params, {"idempotency_key": f"{key}:{file.kind}"})
+        return parse_response(made, StripeFile).id
+
     def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
         """Parse a webhook with a valid signature, at most five minutes old. Raises WebhookRefused."""
         return stripe_webhooks.parse_webhook(self._webhook_secret, headers, body, at)
@@ -464,4 +533,7 @@ def _dispute(found: Dispute, kept_as: str) -> ProviderDispute:
         datetime.fromtimestamp(found.created, UTC),
         live=found.livemode,
         payment=kept_as,
+        evidence_due_at=datetime.fromtimestamp(found.evidence_details.due_by, UTC)
+        if found.status == _NEEDS_RESPONSE and found.evidence_details.due_by is not None
+        else None,
     )

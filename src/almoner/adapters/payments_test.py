@@ -14,6 +14,7 @@ from almoner.giving.checkout.payments.domain import (
     Decline,
     DeclineAction,
     DisputeStatus,
+    EvidenceRefused,
     FeeSchedule,
     NoSuchPayment,
     PaymentMethodGone,
@@ -28,7 +29,13 @@ from almoner.giving.checkout.payments.domain import (
     SavedPaymentMethod,
     WebhookRefused,
 )
-from almoner.giving.checkout.payments.ports import FutureUse, OffSessionCharge, PaymentOrder, SetupOrder
+from almoner.giving.checkout.payments.ports import (
+    DisputeEvidence,
+    FutureUse,
+    OffSessionCharge,
+    PaymentOrder,
+    SetupOrder,
+)
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 from almoner.platform.database import transactions
 from almoner.platform.database.identity import DeploymentIdentity
@@ -119,7 +126,14 @@ class _Dispute(msgspec.Struct, frozen=True, rename="camel"):
     status: DisputeStatus
     reason: _Text
     opened_at: Annotated[datetime, msgspec.Meta(tz=True)]
+    evidence_due_at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     livemode: bool = False
+
+
+class _File(msgspec.Struct, frozen=True):
+    """An uploaded file as the provider answers it."""
+
+    id: _Text
 
 
 class _Disputes(msgspec.Struct, frozen=True):
@@ -266,10 +280,33 @@ class TestProvider:
             raise ProviderFailure("the provider returned disputes for another payment or without a valid currency")
         return [
             ProviderDispute(
-                one.id, Money(one.amount, one.currency), one.status, one.reason, one.opened_at, live=one.livemode
+                one.id,
+                Money(one.amount, one.currency),
+                one.status,
+                one.reason,
+                one.opened_at,
+                live=one.livemode,
+                evidence_due_at=one.evidence_due_at,
             )
             for one in shown.data
         ]
+
+    async def submit_evidence(self, dispute: str, evidence: DisputeEvidence) -> None:
+        """Submit evidence for an open dispute, once for each key. Raises EvidenceRefused, ProviderFailure."""
+        files: dict[str, str] = {}
+        for one in evidence.files:
+            headers = {"Idempotency-Key": f"{evidence.key}:{one.kind}", "Content-Type": one.media_type}
+            made = await self._request("POST", "/v1/files", headers, one.content)
+            files[one.kind] = _parse_response(made, _File).id
+        body = {
+            "productDescription": evidence.product_description,
+            "explanation": evidence.explanation,
+            "files": files,
+        }
+        try:
+            await self._create(f"/v1/disputes/{quote(dispute, safe='')}/evidence", evidence.key, body)
+        except RefundRefused as refused:
+            raise EvidenceRefused("the provider accepts no evidence for this dispute, or no more") from refused
 
     def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
         """Parse a webhook with a valid signature, at most five minutes old. Raises WebhookRefused."""

@@ -22,6 +22,8 @@ _RETRIES: Final = 2
 """After a lost answer or while another call with the key is under way; three calls stay within a flow's lease."""
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=12, connect=3)
 _MOST_BYTES: Final = 4 * 1024 * 1024
+_API: Final = "https://api.stripe.com"
+_FILES: Final = "https://files.stripe.com"
 _MISSING: Final = "resource_missing"
 _OK: Final = 200
 _TROUBLE: Final = 500
@@ -100,12 +102,20 @@ class StripeConnection:
     ) -> None:
         self._http = _Http(identity or DeploymentIdentity())
         self.client = stripe.StripeClient(
-            key, base_addresses={"api": api_url}, http_client=self._http, max_network_retries=retries
+            key,
+            base_addresses={"api": api_url, "files": _files_url(api_url)},
+            http_client=self._http,
+            max_network_retries=retries,
         )
 
     async def close(self) -> None:
         """Close the connections."""
         await self._http.close_async()
+
+
+def _files_url(api_url: str) -> str:
+    """Where files are uploaded: Stripe has a host of its own for them."""
+    return _FILES if api_url.rstrip("/") == _API else api_url
 
 
 @contextmanager

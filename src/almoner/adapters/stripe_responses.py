@@ -139,6 +139,15 @@ class RefundList(msgspec.Struct, frozen=True):
     has_more: bool
 
 
+class EvidenceDetails(msgspec.Struct, frozen=True):
+    due_by: int | None
+    submission_count: int
+
+
+class StripeFile(msgspec.Struct, frozen=True):
+    id: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+
+
 class Dispute(msgspec.Struct, frozen=True):
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
     amount: Amount
@@ -148,6 +157,8 @@ class Dispute(msgspec.Struct, frozen=True):
     created: int
     livemode: bool
     payment_intent: str
+    evidence_details: EvidenceDetails
+    metadata: dict[str, str] | None = None
 
 
 class DisputeList(msgspec.Struct, frozen=True):

@@ -70,6 +70,7 @@ async def show(tx: Tx, dispute: DisputeId) -> Output:
         ("provider payment", one.provider_payment),
         ("provider dispute", one.provider_dispute),
         ("opened", iso_timestamp(one.opened_at)),
+        ("evidence due", iso_timestamp_or_none(one.evidence_due_at)),
         ("recorded", iso_timestamp(one.received_at)),
         ("decided", iso_timestamp_or_none(one.decided_at)),
         ("decided by", by(one.decided_by)),

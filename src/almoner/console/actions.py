@@ -23,11 +23,14 @@ _REFUSED: Final = 409
 
 @dataclass(frozen=True, slots=True)
 class ActionField:
-    """A field of an action's form. ``choices``: values and labels, for ``choice``. ``value``: the initial value."""
+    """A field of an action's form. ``choices``: values and labels, for ``choice``. ``value``: the initial value.
+
+    ``hidden``: what the page shows, so that the action can tell whether it still holds.
+    """
 
     name: str
     label: str
-    kind: Literal["text", "area", "choice", "check"] = "text"
+    kind: Literal["text", "area", "choice", "check", "hidden"] = "text"
     hint: str = ""
     required: bool = True
     choices: Sequence[tuple[str, str]] = ()
@@ -105,7 +108,10 @@ class ActionPages:
             async with self._context.db.write() as tx:
                 page = await act.describe(tx, visitor)
             status = 422 if problems else _REFUSED if refused else 200
-            typed = {one.name: visitor.form_value(one.name) if visitor.form else one.value for one in page.fields}
+            typed = {
+                one.name: visitor.form_value(one.name) if visitor.form and one.kind != "hidden" else one.value
+                for one in page.fields
+            }
             return await self._context.show(
                 visitor, "act.html", status=status, page=page, typed=typed, problems=problems, refused=refused
             )

@@ -7,10 +7,18 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
+from almoner.access.operators import service as operators
 from almoner.console.actions import ActionPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext
 from almoner.console.links import FINANCE
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
+from almoner.console.money_dispute_evidence import (
+    EvidencePages,
+    done_message,
+    evidence_acts,
+    evidence_facts,
+    evidence_table,
+)
 from almoner.console.money_records import (
     NOTE,
     Officer,
@@ -21,11 +29,11 @@ from almoner.console.money_records import (
     build_list_page,
     cursor_of,
     moment,
-    names_of_deciders,
     parse_choice,
     sentences,
     show_record,
 )
+from almoner.giving.accounting.dispute_evidence import service as dispute_evidence
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.disputes.domain import Dispute, DisputeError, DisputeOutcome, Outcome, RetryLater
 from almoner.giving.checkout.payments.domain import DisputeStatus
@@ -158,6 +166,7 @@ class DisputePages:
                 Column("Opened", "age"),
                 Column("Status", "status"),
                 Column("Reason"),
+                Column("Evidence due", "moment"),
                 Column("Donation", "id"),
                 Column("ID", "id"),
             ),
@@ -166,14 +175,15 @@ class DisputePages:
             views=(("Open", {"status": "open"}), ("Lost", {"status": "lost"}), ("All", {})),
             order="newest first",
             oldest_first=("status", "open"),
-            lead="Submit evidence in the provider's dashboard. The outcome appears here automatically.",
+            lead="Open a dispute to submit evidence before it is due. The outcome appears here automatically.",
         )
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
         acts = ActionPages(self._context).routes(*self._kind.declare_actions(self._context))
         record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
-        return [*ListRouteBuilder(self._context).routes(self._list), *acts, record]
+        evidence = EvidencePages(self._context).routes()
+        return [*ListRouteBuilder(self._context).routes(self._list), *evidence, *acts, record]
 
     async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         status = parse_choice(query, "status", tuple(DisputeStatus))
@@ -191,6 +201,7 @@ class DisputePages:
                             one.opened_at,
                             one.status.value,
                             one.reason and readable(one.reason),
+                            one.evidence_due_at,
                             _subject(tx, one),
                             tx.ids.text(_TYPE, one.id),
                         ),
@@ -204,13 +215,21 @@ class DisputePages:
         """Show one dispute, and who absorbs the loss."""
         async with self._context.db.read() as tx:
             one = await self._kind.find(self._context, tx, visitor)
-            by = await names_of_deciders(tx, [one.decided_by])
+            evidence = await dispute_evidence.get(tx, one.id)
+            deciders = [one.decided_by, evidence.requested_by, *(file.uploaded_by for file in evidence.files)]
+            names = await operators.find_display_names(tx, deciders)
             steps = [
                 TimelineStep("Opened by the donor's bank", "done", iso_timestamp(one.opened_at)),
                 TimelineStep("Recorded", "done", iso_timestamp(one.received_at)),
             ]
+            if evidence.requested_at is not None and evidence.requested_by is not None:
+                who = names.get(evidence.requested_by, evidence.requested_by)
+                steps.append(TimelineStep("Evidence submitted", "done", iso_timestamp(evidence.requested_at), who))
+            if evidence.ended_at is not None:
+                ended = f"Evidence {'accepted' if evidence.status == 'submitted' else 'rejected'} by the provider"
+                steps.append(TimelineStep(ended, "done", iso_timestamp(evidence.ended_at), evidence.reason or ""))
             if one.decided_at is not None:
-                who = by(one.decided_by) or one.provider
+                who = names.get(one.decided_by, one.decided_by) if one.decided_by else one.provider
                 note = f"{who}: {one.note}" if one.note else who
                 steps.append(TimelineStep(one.status.value.capitalize(), "done", iso_timestamp(one.decided_at), note))
             else:
@@ -221,8 +240,9 @@ class DisputePages:
                 status=one.status.value,
                 back=_PATH,
                 back_words="Disputes",
-                facts=await _facts(tx, one),
+                facts=[*await _facts(tx, one), *evidence_facts(one, evidence)],
                 steps=steps,
-                acts=self._kind.offered(tx, one),
+                acts=[*evidence_acts(tx, one, evidence), *self._kind.offered(tx, one)],
+                tables=[evidence_table(evidence, names)] if evidence.files else [],
             )
-        return await show_record(self._context, visitor, page, self._kind.message(visitor))
+        return await show_record(self._context, visitor, page, done_message(visitor) or self._kind.message(visitor))

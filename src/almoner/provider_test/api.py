@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
+from secrets import token_hex
 from typing import Annotated, Final, TypeVar
 
 import msgspec
@@ -17,6 +18,8 @@ from almoner.provider_test import service, store
 from almoner.provider_test.domain import (
     MAX_ATTEMPTS,
     ChargeRefusal,
+    Dispute,
+    EvidenceRefusal,
     Payment,
     PaymentKind,
     PaymentMethod,
@@ -27,6 +30,8 @@ from almoner.provider_test.domain import (
 T = TypeVar("T", bound=msgspec.Struct)
 
 _MAX_BYTES: Final = 65_536
+_MAX_FILE_BYTES: Final = 5_000_000
+_FILE_TYPES: Final = ("application/pdf", "image/jpeg", "image/png")
 _Call = Callable[[Request], Awaitable[Response]]
 
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
@@ -34,6 +39,7 @@ _Url = Annotated[str, msgspec.Meta(pattern=r"^https?://", max_length=2048)]
 
 
 _Currency = Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
+_Evidence = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
 _Amount = Annotated[int, msgspec.Meta(ge=1, le=2**53 - 1)]
 
 
@@ -43,6 +49,14 @@ class AgreementBody(msgspec.Struct, frozen=True, rename="camel"):
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=1200)]
     version: _Text
     email: _Text
+
+
+class EvidenceBody(msgspec.Struct, frozen=True, rename="camel"):
+    """Evidence for a dispute. ``files``: ids of uploaded files by their kind."""
+
+    product_description: _Evidence | None
+    explanation: _Evidence | None
+    files: dict[str, str]
 
 
 class PageBody(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -152,7 +166,14 @@ class DisputeResponse(msgspec.Struct, frozen=True, rename="camel"):
     status: str
     reason: str
     opened_at: datetime
+    evidence_due_at: datetime | None
     livemode: bool = False
+
+
+class FileResponse(msgspec.Struct, frozen=True):
+    """An uploaded file as the merchant sees it."""
+
+    id: str
 
 
 class DisputesResponse(msgspec.Struct, frozen=True):
@@ -178,6 +199,8 @@ class MerchantApi:
             ("POST", "/v1/payments/{id}/cancel", self.cancel_payment),
             ("POST", "/v1/payments/{id}/refunds", self.refund_payment),
             ("GET", "/v1/payments/{id}/disputes", self.list_disputes),
+            ("POST", "/v1/files", self.upload_file),
+            ("POST", "/v1/disputes/{id}/evidence", self.submit_evidence),
             ("POST", "/v1/setups", self.create_setup),
             ("POST", "/v1/charges", self.charge_card),
             ("GET", "/v1/charges/{reference}", self.read_charge),
@@ -309,12 +332,47 @@ class MerchantApi:
             DisputesResponse(
                 [
                     DisputeResponse(
-                        one.id, one.payment_id, one.amount, one.currency, one.status, one.reason, one.opened_at
+                        one.id,
+                        one.payment_id,
+                        one.amount,
+                        one.currency,
+                        one.status,
+                        one.reason,
+                        one.opened_at,
+                        one.evidence_due_at,
                     )
                     for one in found
                 ]
             )
         )
+
+    async def upload_file(self, request: Request) -> Response:
+        """Take a file, which evidence names; the same key gives the same file."""
+        if not 1 <= len(key := request.headers.get("idempotency-key", "")) <= 255:
+            return _error_response(400, "idempotency_key_missing", "Send an Idempotency-Key of 1 to 255 characters.")
+        content = await _read_body(request, _MAX_FILE_BYTES)
+        media_type = request.headers.get("content-type", "")
+        if not content or media_type not in _FILE_TYPES:
+            return _error_response(400, "invalid_file", "Send a PDF, JPEG or PNG of at most 5 MB.")
+        async with self.database.write() as tx:
+            made = await store.create_file(tx, f"tpf_{token_hex(16)}", key, media_type, content)
+        return _json_response(FileResponse(made))
+
+    async def submit_evidence(self, request: Request) -> Response:
+        """Take evidence for an open dispute, once."""
+        asked = await _read_call(request, EvidenceBody)
+        if isinstance(asked, Response):
+            return asked
+        key, evidence = request.headers["idempotency-key"], msgspec.to_builtins(asked)
+        async with self.database.write() as tx:
+            made = await service.submit_evidence(tx, request.path_params["id"], evidence, key)
+        match made:
+            case EvidenceRefusal.NO_SUCH_DISPUTE | EvidenceRefusal.NO_SUCH_FILE:
+                return _error_response(404, made.value, "There is no such dispute or file.")
+            case EvidenceRefusal.SUBMITTED_BEFORE | EvidenceRefusal.CLOSED:
+                return _error_response(422, made.value, "The dispute takes no evidence, or no more.")
+            case Dispute():
+                return _json_response(FileResponse(made.id))
 
     async def _answer(self, payment: Payment) -> Response:
         saved = None
@@ -417,11 +475,11 @@ async def _read_call(request: Request, form: type[T]) -> T | Response:
         return _error_response(400, "invalid_json", "The body is not valid JSON.")
 
 
-async def _read_body(request: Request) -> bytes | None:
+async def _read_body(request: Request, max_bytes: int = _MAX_BYTES) -> bytes | None:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > _MAX_BYTES:
+        if len(body) > max_bytes:
             return None
     return bytes(body)
 

@@ -22,6 +22,10 @@ DISPUTE: Final = Lifecycle("provider_test.dispute", {"open": frozenset({"won", "
 
 MAX_ATTEMPTS: Final = 5  # H6: a card tester gets no sixth try on one payment; the merchant may ask for fewer
 DISPUTED_AFTER: Final = timedelta(days=1)  # settled 9
+EVIDENCE_WITHIN: Final = timedelta(days=7)
+WINNING_EVIDENCE: Final = "winning_evidence"
+LOSING_EVIDENCE: Final = "losing_evidence"
+"""What an explanation contains that decides a dispute at once."""
 
 ATTEMPT_FAILED: Final = "attempt_failed"
 """The webhook for a declined card after which another one may be tried; ``failed`` reports the last one."""
@@ -182,6 +186,22 @@ class Dispute:
     status: str
     reason: str
     opened_at: datetime
+    evidence_submitted_at: datetime | None = None
+
+    @property
+    def evidence_due_at(self) -> datetime | None:
+        """Until when evidence is accepted; None if it is not, or no more."""
+        accepts = self.status == "open" and self.evidence_submitted_at is None
+        return self.opened_at + EVIDENCE_WITHIN if accepts else None
+
+
+class EvidenceRefusal(Enum):
+    """Why evidence was not accepted."""
+
+    NO_SUCH_DISPUTE = "no_such_dispute"
+    NO_SUCH_FILE = "no_such_file"
+    SUBMITTED_BEFORE = "submitted_before"
+    CLOSED = "closed"
 
 
 class RefundRefusal(Enum):

@@ -14,13 +14,16 @@ from almoner.provider_test.domain import (
     ATTEMPT_FAILED,
     DISPUTE_OPENED,
     DISPUTED_AFTER,
+    LOSING_EVIDENCE,
     METHOD_UPDATED,
     RENEWED_FOR_YEARS,
+    WINNING_EVIDENCE,
     Card,
     CardOutcome,
     ChargeRefusal,
     DeclineReason,
     Dispute,
+    EvidenceRefusal,
     Payment,
     PaymentMethod,
     Refund,
@@ -219,6 +222,28 @@ async def decide_dispute(tx: Tx, payment_id: str, *, won: bool) -> Dispute | Non
     decided = await store.decide_dispute(tx, payment_id, outcome)
     await _notify(tx, payment, f"dispute.{outcome}", after=_NOW)
     return decided
+
+
+async def submit_evidence(tx: Tx, dispute_id: str, evidence: dict[str, object], key: str) -> Dispute | EvidenceRefusal:
+    """Take the merchant's evidence once; an explanation that says how decides the dispute at once."""
+    found = await store.lock_dispute(tx, dispute_id)
+    if found is None:
+        return EvidenceRefusal.NO_SUCH_DISPUTE
+    dispute, earlier = found
+    if earlier is not None:
+        return dispute if earlier == key else EvidenceRefusal.SUBMITTED_BEFORE
+    if dispute.evidence_due_at is None or dispute.evidence_due_at <= tx.now:
+        return EvidenceRefusal.CLOSED
+    files = evidence["files"]
+    assert isinstance(files, dict), "it was parsed"
+    if await store.count_files(tx, list(files.values())) != len(set(files.values())):
+        return EvidenceRefusal.NO_SUCH_FILE
+    await store.store_evidence(tx, dispute_id, evidence, key)
+    explanation = str(evidence["explanation"] or "")
+    for word, won in ((WINNING_EVIDENCE, True), (LOSING_EVIDENCE, False)):
+        if word in explanation:
+            return await decide_dispute(tx, dispute.payment_id, won=won) or dispute
+    return replace(dispute, evidence_submitted_at=tx.now)
 
 
 async def _succeed(tx: Tx, payment: Payment) -> Payment | None:

@@ -1,7 +1,9 @@
 """SQL for the provider's own schema. It has no partners: its only scope is the payment's unguessable id."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import Final
 
 from asyncpg import Record
@@ -177,7 +179,7 @@ async def insert_refund(tx: Tx, refund: Refund, idempotency_key: str) -> None:
 async def upsert_dispute(tx: Tx, dispute: Dispute) -> Dispute:
     """Store the one dispute of a payment; one that is still to open opens when the earlier of the two does."""
     rows = await tx.fetch(
-        f"""insert into provider_test.dispute as d ({_DISPUTE}) values ($1, $2, $3, $4, $5, $6, $7)
+        f"""insert into provider_test.dispute as d ({_DISPUTE}) values ($1, $2, $3, $4, $5, $6, $7, $8)
             on conflict (payment_id) do update set opened_at = least(d.opened_at, excluded.opened_at)
             returning {_DISPUTE}""",
         dispute.id,
@@ -187,8 +189,57 @@ async def upsert_dispute(tx: Tx, dispute: Dispute) -> Dispute:
         dispute.status,
         dispute.reason,
         dispute.opened_at,
+        dispute.evidence_submitted_at,
     )
     return Dispute(**rows[0])
+
+
+async def lock_dispute(tx: Tx, dispute_id: str) -> tuple[Dispute, str | None] | None:
+    """A dispute that has opened, locked, and the key of its evidence."""
+    row = await tx.fetchrow(
+        f"""select {_DISPUTE}, evidence_key from provider_test.dispute
+            where id = $1 and opened_at <= $2 and amount > 0 for update""",
+        dispute_id,
+        tx.now,
+    )
+    if row is None:
+        return None
+    values = dict(row)
+    key = values.pop("evidence_key")
+    return Dispute(**values), key
+
+
+async def store_evidence(tx: Tx, dispute_id: str, evidence: dict[str, object], key: str) -> None:
+    """Store the evidence for a locked dispute."""
+    await tx.execute(
+        """update provider_test.dispute set evidence = $2, evidence_key = $3, evidence_submitted_at = $4
+           where id = $1""",
+        dispute_id,
+        evidence,
+        key,
+        tx.now,
+    )
+
+
+async def create_file(tx: Tx, file_id: str, key: str, media_type: str, content: bytes) -> str:
+    """Store what is known of an uploaded file, once for each key; its id."""
+    made = await tx.fetchval(
+        """insert into provider_test.file (id, idempotency_key, media_type, size, sha256, created_at)
+           values ($1, $2, $3, $4, $5, $6)
+           on conflict (idempotency_key) do update set idempotency_key = excluded.idempotency_key returning id""",
+        file_id,
+        key,
+        media_type,
+        len(content),
+        sha256(content).digest(),
+        tx.now,
+    )
+    return str(made)
+
+
+async def count_files(tx: Tx, file_ids: Sequence[str]) -> int:
+    """How many of these files there are."""
+    return int(await tx.fetchval("select count(*) from provider_test.file where id = any($1)", list(file_ids)))
 
 
 async def list_disputes(tx: Tx, payment_id: str) -> list[Dispute]:

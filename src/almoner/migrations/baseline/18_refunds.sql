@@ -212,6 +212,7 @@ create table dispute (
     absorbed_minor bigint,
     disbursed boolean not null default false,
     recovered_minor bigint,
+    evidence_due_at timestamptz,
     status_changed_at timestamptz not null,
     constraint dispute_once unique (provider, provider_dispute),
     constraint dispute_of_one check (num_nonnulls(donation_id, unallocated_payment_id) = 1),
@@ -229,6 +230,7 @@ create index dispute_with_status on dispute (status, id);
 create index dispute_unchecked on dispute (checked_at) where status = 'open';
 comment on column dispute.disbursed is 'the donation had been disbursed when the dispute was lost';
 comment on column dispute.recovered_minor is 'recovered from a returned disbursement';
+comment on column dispute.evidence_due_at is 'until when the provider accepts evidence; null: it accepts none';
 insert into lifecycle_transition (resource, from_status, to_status) values
     ('dispute', 'open', 'won'),
     ('dispute', 'open', 'lost');
@@ -284,5 +286,71 @@ create trigger dispute_recovers after update of recovered_minor on dispute for e
     when (new.donation_id is not null and old.recovered_minor is null and new.recovered_minor is not null)
     execute function recover_dispute();
 grant select, insert, update (status, status_changed_at, checked_at, decided_at, decided_by, note, absorbed_minor,
-    disbursed, recovered_minor)
+    disbursed, recovered_minor, evidence_due_at)
     on dispute to almoner_app;
+
+-- Evidence for a dispute, whose id it has: a draft until an operator submits it to the provider, once. reason: why the
+-- provider rejected it; then it can be changed and submitted again.
+create table dispute_evidence (
+    id uuid primary key references dispute (id),
+    status text not null check (status in ('draft', 'submitting', 'submitted', 'rejected')),
+    product_description text check (length(product_description) between 1 and 5000),
+    explanation text check (length(explanation) between 1 and 5000),
+    requested_by text check (length(requested_by) between 1 and 255),
+    requested_at timestamptz,
+    ended_at timestamptz,
+    reason text check (length(reason) between 1 and 500),
+    status_changed_at timestamptz not null,
+    constraint dispute_evidence_requested check (
+        (status = 'draft') = (requested_by is null) and (requested_by is null) = (requested_at is null)
+        and (status in ('submitted', 'rejected')) = (ended_at is not null)
+        and (status = 'rejected') = (reason is not null)
+    )
+);
+create index dispute_evidence_submitting on dispute_evidence (requested_at) where status = 'submitting';
+insert into lifecycle_transition (resource, from_status, to_status) values
+    ('dispute_evidence', 'draft', 'submitting'),
+    ('dispute_evidence', 'submitting', 'submitted'),
+    ('dispute_evidence', 'submitting', 'rejected'),
+    ('dispute_evidence', 'rejected', 'draft'),
+    ('dispute_evidence', 'rejected', 'submitting');
+create trigger dispute_evidence_status before update of status on dispute_evidence for each row
+    when (old.status is distinct from new.status) execute function guard_status('dispute_evidence');
+-- What is submitted does not change.
+create trigger dispute_evidence_immutable before update on dispute_evidence for each row
+    when (old.id is distinct from new.id
+          or (old.status in ('submitting', 'submitted')
+              and (old.product_description, old.explanation, old.requested_by, old.requested_at) is distinct from
+                  (new.product_description, new.explanation, new.requested_by, new.requested_at)))
+    execute function guard_immutable();
+grant select, insert, update on dispute_evidence to almoner_app;
+
+-- A file of the evidence, one of each kind. Its bytes are in the document storage.
+create table dispute_evidence_file (
+    dispute_id uuid not null references dispute_evidence (id),
+    kind text not null check (kind in (
+        'receipt', 'customer_communication', 'service_documentation', 'refund_policy', 'other'
+    )),
+    file_name text not null check (length(file_name) between 1 and 255),
+    media_type text not null check (media_type in ('image/jpeg', 'image/png', 'application/pdf')),
+    size_bytes bigint not null check (size_bytes between 1 and 4500000),
+    sha256 bytea not null check (length(sha256) = 32),
+    storage_key text not null unique check (storage_key ~ '^[0-9a-z]{34}$'),
+    uploaded_by text not null check (length(uploaded_by) between 1 and 255),
+    uploaded_at timestamptz not null,
+    primary key (dispute_id, kind)
+);
+create function guard_evidence_file() returns trigger language plpgsql as $$
+begin
+    if not exists (
+        select from dispute_evidence
+        where id = coalesce(new.dispute_id, old.dispute_id) and status in ('draft', 'rejected')
+    ) then
+        raise exception 'the evidence has been submitted'
+            using errcode = 'check_violation', constraint = 'dispute_evidence_file_submitted';
+    end if;
+    return coalesce(new, old);
+end $$;
+create trigger dispute_evidence_file_submitted before insert or delete on dispute_evidence_file for each row
+    execute function guard_evidence_file();
+grant select, insert, delete on dispute_evidence_file to almoner_app;

@@ -110,7 +110,18 @@ create trigger refund_counts after insert on provider_test.refund
     for each row execute function provider_test.add_refund();
 grant select, insert on provider_test.refund to almoner_app;
 
--- A payment is disputed once; a scheduled dispute has a future opened_at.
+-- A file that the merchant uploaded as evidence. Its bytes are not stored.
+create table provider_test.file (
+    id text primary key check (id ~ '^tpf_[0-9a-f]{32}$'),
+    idempotency_key text not null unique,
+    media_type text not null,
+    size bigint not null check (size > 0),
+    sha256 bytea not null check (length(sha256) = 32),
+    created_at timestamptz not null
+);
+grant select, insert, update on provider_test.file to almoner_app;
+
+-- A payment is disputed once; a scheduled dispute has a future opened_at. evidence: as submitted with evidence_key.
 create table provider_test.dispute (
     id text primary key check (id ~ '^tpd_[0-9a-f]{32}$'),
     payment_id text not null unique references provider_test.payment (id),
@@ -120,6 +131,12 @@ create table provider_test.dispute (
     reason text not null,
     opened_at timestamptz not null,
     decided_at timestamptz,
-    check ((status = 'open') = (decided_at is null))
+    evidence jsonb,
+    evidence_key text,
+    evidence_submitted_at timestamptz,
+    check ((status = 'open') = (decided_at is null)),
+    check (
+        (evidence is null) = (evidence_key is null) and (evidence is null) = (evidence_submitted_at is null)
+    )
 );
 grant select, insert, update on provider_test.dispute to almoner_app;

@@ -22,6 +22,7 @@ class Dispute:
 
     ``provider_dispute``, ``reason``, ``opened_at``: from the provider. ``decided_by``: None if the provider reported
     the outcome. ``note``: an operator's reason. ``loss``: what we absorb; None until the dispute is lost.
+    ``evidence_due_at``: until when the provider accepts evidence; None if it accepts none.
     """
 
     id: UUID
@@ -39,6 +40,7 @@ class Dispute:
     decided_by: str | None
     note: str | None
     loss: "AbsorbedLoss | None" = None
+    evidence_due_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,9 @@ async def apply_provider_state(
     Raises RetryLater while something else is under way with the donation.
     """
     known = await _recorded_disputes(tx, provider, payment)
+    for one in provider_disputes:
+        if (dispute := known.get(one.id)) is not None and dispute.evidence_due_at != one.evidence_due_at:
+            await store.update_evidence_due(tx, dispute.id, one.evidence_due_at)
     if not any(_is_new_state(known.get(one.id), one) for one in provider_disputes):
         return
     if (subject := await _lock_subject(tx, provider, payment, rules)) is None:
@@ -292,6 +295,7 @@ async def _record_opened(
         decided_at=None,
         decided_by=None,
         note=None,
+        evidence_due_at=provider_dispute.evidence_due_at,
     )
     await store.insert(tx, dispute)
     if isinstance(subject, _DisputedDonation):

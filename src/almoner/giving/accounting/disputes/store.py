@@ -16,7 +16,8 @@ from almoner.platform.database.transactions import Tx
 _COLUMNS: Final = (
     "id, provider, provider_payment, provider_dispute, donation_id, unallocated_payment_id, amount_minor, currency, "
     "status, "
-    "reason, opened_at, received_at, decided_at, decided_by, note, absorbed_minor, disbursed, recovered_minor"
+    "reason, opened_at, received_at, decided_at, decided_by, note, absorbed_minor, disbursed, recovered_minor, "
+    "evidence_due_at"
 )
 
 
@@ -39,6 +40,7 @@ def _dispute(row: Record) -> Dispute:
         row["decided_by"],
         row["note"],
         None if absorbed is None else AbsorbedLoss(Money(absorbed, currency), row["disbursed"], brought),
+        evidence_due_at=row["evidence_due_at"],
     )
 
 
@@ -49,8 +51,8 @@ async def insert(tx: Tx, new: Dispute) -> bool:
             """
             insert into dispute (id, provider, provider_payment, provider_dispute, donation_id, unallocated_payment_id,
                                  amount_minor, currency, status, reason, opened_at, received_at, checked_at,
-                                 status_changed_at)
-            values ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, $10, $11, $11, $11)
+                                 status_changed_at, evidence_due_at)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, $10, $11, $11, $11, $12)
             on conflict on constraint dispute_once do nothing returning true
             """,
             new.id,
@@ -64,8 +66,14 @@ async def insert(tx: Tx, new: Dispute) -> bool:
             new.reason,
             new.opened_at,
             new.received_at,
+            new.evidence_due_at,
         )
     )
+
+
+async def update_evidence_due(tx: Tx, dispute_id: UUID, due_at: datetime | None) -> None:
+    """Store until when the provider accepts evidence."""
+    await tx.execute("update dispute set evidence_due_at = $2 where id = $1", dispute_id, due_at)
 
 
 async def find(tx: Tx, dispute_id: UUID) -> Dispute | None:

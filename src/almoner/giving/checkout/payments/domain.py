@@ -193,7 +193,8 @@ class ProviderDispute:
     """A dispute as fetched from its provider.
 
     ``money``: what the provider has drawn, without its own fee. ``live``: real money. ``payment``: what the payment is
-    kept as, where it was asked for by another of its names.
+    kept as, where it was asked for by another of its names. ``evidence_due_at``: until when the provider accepts
+    evidence; None if it accepts none, or no more.
     """
 
     id: str
@@ -203,6 +204,11 @@ class ProviderDispute:
     opened_at: datetime
     live: bool
     payment: str = ""
+    evidence_due_at: datetime | None = None
+
+
+EvidenceKind = Literal["receipt", "customer_communication", "service_documentation", "refund_policy", "other"]
+"""The files that can be submitted for a dispute, one of each kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +271,10 @@ class PaymentMethodGone(ProviderFailure):
 
 class RefundRefused(ProviderFailure):
     """The provider refuses the refund for good; an operator must act."""
+
+
+class EvidenceRefused(ProviderFailure):
+    """The provider refuses the evidence for good; an operator must act."""
 
 
 class ProviderUnavailable(ServiceUnavailable):

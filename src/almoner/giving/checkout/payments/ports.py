@@ -1,11 +1,12 @@
 """What giving needs of a payment provider. Implementations are adapters; one contract test runs on all of them."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from almoner.giving.checkout.payments.domain import (
+    EvidenceKind,
     FeeSchedule,
     ProviderDispute,
     ProviderEvent,
@@ -85,6 +86,29 @@ class SetupOrder:
     language: str
 
 
+@dataclass(frozen=True, slots=True)
+class ProviderEvidenceFile:
+    """A file that is submitted for a dispute."""
+
+    kind: EvidenceKind
+    name: str
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DisputeEvidence:
+    """What is submitted for a dispute. ``key``: the idempotency key (I6).
+
+    ``product_description``: what the donor paid for. ``explanation``: why the payment is genuine.
+    """
+
+    key: str
+    product_description: str | None
+    explanation: str | None
+    files: Sequence[ProviderEvidenceFile] = ()
+
+
 class PaymentProvider(Protocol):
     """A payment provider with hosted payment pages."""
 
@@ -161,6 +185,13 @@ class PaymentProvider(Protocol):
         """The disputes of a payment, oldest first, without inquiries that debit no money.
 
         Raises NoSuchPayment, ProviderFailure.
+        """
+        ...
+
+    async def submit_evidence(self, dispute: str, evidence: DisputeEvidence) -> None:
+        """Submit evidence for an open dispute, once for each key, however long ago.
+
+        Raises EvidenceRefused, ProviderFailure.
         """
         ...
 

@@ -1,0 +1,277 @@
+"""Evidence for a dispute: its texts and files, and its submission to the payment provider."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import PureWindowsPath
+from typing import Final
+from uuid import UUID
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
+from almoner.console.context import ConsoleContext
+from almoner.console.links import FINANCE
+from almoner.console.lists import ListRow
+from almoner.console.money_records import Officer, RecordTable, moment
+from almoner.giving.accounting.dispute_evidence import service as evidence_service
+from almoner.giving.accounting.dispute_evidence.domain import EVIDENCE_KINDS, MAX_TEXT, MAX_TOTAL_BYTES, Evidence
+from almoner.giving.accounting.disputes import service as disputes
+from almoner.giving.accounting.disputes.domain import Dispute, DisputeError
+from almoner.giving.checkout.payments.domain import EvidenceKind
+from almoner.kit.errors import NotFound
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+from almoner.platform.files import images
+from almoner.platform.files.uploads.files import StoredFile
+from almoner.platform.files.uploads.problems import FiletypeNotSupported, MaxFileSize
+from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
+from almoner.platform.pages.record_tables import Column, Fact
+
+_TYPE: Final = "dispute"
+_PATH: Final = "/disputes"
+_HERE: Final = f"{_PATH}/{{id}}/evidence"
+_FILE: Final = UploadDeclaration("file", MAX_TOTAL_BYTES, (*images.MEDIA_TYPES, "application/pdf"), stored=True)
+_LONGEST_NAME: Final = 255
+_KIND_WORDS: Final[Mapping[EvidenceKind, str]] = {
+    "receipt": "Receipt that the donor was sent",
+    "customer_communication": "Communication with the donor",
+    "service_documentation": "Proof that the nonprofit received the donation",
+    "refund_policy": "Refund policy",
+    "other": "Another document",
+}
+_DONE: Final = {
+    "edit": "The texts of the evidence have been saved.",
+    "upload": "The file has been added to the evidence.",
+    "remove": "The file has been removed from the evidence.",
+    "submit": "A worker is submitting the evidence to the payment provider.",
+}
+_STATUS_WORDS: Final = {
+    "draft": "Draft: not submitted yet",
+    "submitting": "Being submitted",
+    "submitted": "Accepted by the provider",
+    "rejected": "Rejected by the provider",
+}
+
+
+def done_message(visitor: Visitor) -> str:
+    """The message about what was just done with the evidence."""
+    return _DONE.get(visitor.query.get("evidence", ""), "")
+
+
+def evidence_acts(tx: Tx, dispute: Dispute, evidence: Evidence) -> list[tuple[str, str, str]]:
+    """What can be done with the evidence now."""
+    if evidence_service.why_closed(tx, dispute, evidence):
+        return []
+    here = f"{_PATH}/{tx.ids.text(_TYPE, dispute.id)}/evidence"
+    acts = [(f"{here}/edit", "Edit evidence", "e"), (f"{here}/upload", "Upload evidence", "u")]
+    if evidence.files:
+        acts.append((f"{here}/remove", "Remove file", ""))
+    if not evidence.is_empty:
+        acts.append((f"{here}/submit", "Submit evidence", "s"))
+    return acts
+
+
+def evidence_facts(dispute: Dispute, evidence: Evidence) -> list[Fact]:
+    """The deadline, and what is or was submitted besides the files."""
+    facts = [moment("Evidence due", dispute.evidence_due_at)]
+    if evidence.is_empty:
+        return facts
+    return [
+        *facts,
+        Fact("Evidence", _STATUS_WORDS[evidence.status]),
+        Fact("Reason given", evidence.reason),
+        Fact("What the donor paid for", evidence.product_description),
+        Fact("Explanation", evidence.explanation),
+    ]
+
+
+def evidence_table(evidence: Evidence, names: Mapping[str, str]) -> RecordTable:
+    """The files. ``names``: of operators."""
+    columns = (Column("File"), Column("Kind"), Column("Size"), Column("Uploaded by"), Column("Uploaded", "moment"))
+    rows = [
+        ListRow(
+            "",
+            (
+                one.file_name,
+                _KIND_WORDS[one.kind],
+                f"{one.size_bytes:,} bytes",
+                names.get(one.uploaded_by, one.uploaded_by),
+                one.uploaded_at,
+            ),
+        )
+        for one in evidence.files
+    ]
+    return RecordTable("Files of the evidence", columns, rows, "No files yet.")
+
+
+def _version(evidence: Evidence) -> ActionField:
+    """What the page shows of the evidence, which must still hold when its form is sent."""
+    return ActionField("version", "", "hidden", value=evidence.version)
+
+
+class EvidencePages:
+    """The pages that change and submit the evidence for a dispute."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        acts = (
+            ConsoleAction(f"{_HERE}/edit", FINANCE, self._describe_edit, self._edit, (DisputeError,), fresh=True),
+            ConsoleAction(f"{_HERE}/remove", FINANCE, self._describe_remove, self._remove, (DisputeError,), fresh=True),
+            ConsoleAction(f"{_HERE}/submit", FINANCE, self._describe_submit, self._submit, (DisputeError,), fresh=True),
+        )
+        upload = self._context.route(f"{_HERE}/upload", self.upload, *sorted(FINANCE), fresh=True, upload=_FILE)
+        return [*ActionPages(self._context).routes(*acts), upload]
+
+    async def _find(self, tx: Tx, visitor: Visitor) -> tuple[Dispute, Evidence]:
+        """The dispute in the URL and its evidence. Raises NotFound."""
+        name = visitor.path.removeprefix(f"{visitor.place.home}{_PATH}/").split("/")[0]
+        try:
+            dispute = await disputes.get(tx, self._context.parse_id(_TYPE, name))
+        except DisputeError:
+            raise NotFound from None
+        return dispute, await evidence_service.get(tx, dispute.id)
+
+    def _back(self, dispute_id: UUID, done: str = "") -> str:
+        return f"{_PATH}/{self._context.id_text(_TYPE, dispute_id)}" + (f"?evidence={done}" if done else "")
+
+    async def _record(self, tx: Tx, visitor: Visitor, dispute: Dispute, action: str, **details: str) -> str:
+        """Record it in the audit log; the operator's ID."""
+        officer = Officer(self._context, visitor)
+        await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.text(_TYPE, dispute.id), **details)
+        return officer.id
+
+    async def _page(
+        self,
+        tx: Tx,
+        visitor: Visitor,
+        button: str,
+        sentences: Sequence[str],
+        fields: Sequence[ActionField],
+        *,
+        shows_all: bool = False,
+    ) -> ActionPage:
+        dispute, evidence = await self._find(tx, visitor)
+        facts = evidence_facts(dispute, evidence) if shows_all else [moment("Evidence due", dispute.evidence_due_at)]
+        if shows_all:
+            facts += [Fact(_KIND_WORDS[one.kind], one.file_name) for one in evidence.files]
+        closed = evidence_service.why_closed(tx, dispute, evidence)
+        return ActionPage(button, button, self._back(dispute.id), "Dispute", sentences, fields, facts, closed=closed)
+
+    async def _describe_edit(self, tx: Tx, visitor: Visitor) -> ActionPage:
+        _, evidence = await self._find(tx, visitor)
+        fields = (
+            _version(evidence),
+            ActionField(
+                "product_description",
+                "What the donor paid for",
+                "area",
+                required=False,
+                value=evidence.product_description or "",
+                maxlength=MAX_TEXT,
+            ),
+            ActionField(
+                "explanation",
+                "Why the payment is genuine",
+                "area",
+                required=False,
+                value=evidence.explanation or "",
+                maxlength=MAX_TEXT,
+            ),
+        )
+        about = ("The donor's bank reads these texts. Nothing is sent to the payment provider until you submit.",)
+        return await self._page(tx, visitor, "Edit evidence", about, fields)
+
+    async def _edit(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        dispute, _ = await self._find(tx, visitor)
+        await evidence_service.update_texts(
+            tx, dispute.id, typed["version"], typed["product_description"], typed["explanation"]
+        )
+        await self._record(tx, visitor, dispute, "dispute.evidence_changed")
+        return self._back(dispute.id, "edit")
+
+    async def _describe_remove(self, tx: Tx, visitor: Visitor) -> ActionPage:
+        _, evidence = await self._find(tx, visitor)
+        choices = [(one.kind, f"{_KIND_WORDS[one.kind]}: {one.file_name}") for one in evidence.files]
+        field = ActionField("kind", "File", "choice", choices=choices)
+        return await self._page(tx, visitor, "Remove file", ("The file is not submitted.",), (field,))
+
+    async def _remove(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        dispute, _ = await self._find(tx, visitor)
+        kind = next(one for one in EVIDENCE_KINDS if one == typed["kind"])
+        await evidence_service.remove_file(tx, dispute.id, kind)
+        await self._record(tx, visitor, dispute, "dispute.evidence_file_removed", kind=kind)
+        return self._back(dispute.id, "remove")
+
+    async def _describe_submit(self, tx: Tx, visitor: Visitor) -> ActionPage:
+        _, evidence = await self._find(tx, visitor)
+        about = (
+            "A worker submits the texts and files to the payment provider, which passes them to the donor's bank.",
+            "You can submit evidence only once. It cannot be changed afterwards.",
+        )
+        return await self._page(tx, visitor, "Submit evidence", about, (_version(evidence),), shows_all=True)
+
+    async def _submit(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        dispute, _ = await self._find(tx, visitor)
+        by = await self._record(tx, visitor, dispute, "dispute.evidence_submitted")
+        await evidence_service.request_submission(tx, dispute.id, typed["version"], by)
+        return self._back(dispute.id, "submit")
+
+    async def upload(self, visitor: Visitor) -> Response:
+        """Add a file, which the sandboxed process checks first."""
+        async with self._context.db.read() as tx:
+            dispute, evidence = await self._find(tx, visitor)
+            closed = evidence_service.why_closed(tx, dispute, evidence)
+        problems: dict[str, str] = {}
+        if visitor.form and not closed:
+            kind = next((one for one in EVIDENCE_KINDS if one == visitor.form_value("kind")), None)
+            problems = _upload_problems(visitor, kind)
+            uploaded = visitor.upload.uploaded if visitor.upload else None
+            if not problems and kind is not None and uploaded is not None:
+                try:
+                    await self._add_file(visitor, dispute, kind, uploaded)
+                    return redirect_to(visitor.place.home + self._back(dispute.id, "upload"))
+                except FiletypeNotSupported:
+                    problems = {"file": "The file cannot be read: use a PDF, JPEG or PNG."}
+                except DisputeError as error:
+                    problems = {"file": str(error)}
+        return await self._context.show(
+            visitor,
+            "evidence_upload.html",
+            status=422 if problems else 200,
+            problems=problems,
+            back=self._back(dispute.id),
+            closed=closed,
+            kinds=[("", "Choose"), *_KIND_WORDS.items()],
+            kind=visitor.form_value("kind"),
+        )
+
+    async def _add_file(self, visitor: Visitor, dispute: Dispute, kind: EvidenceKind, uploaded: UploadedFile) -> None:
+        """Check and store the file. Raises FiletypeNotSupported, DisputeError."""
+        async with self._context.db.read() as tx:
+            await evidence_service.ensure_file_fits(tx, dispute.id, kind, uploaded.size)
+        async with self._context.services.intake.receive_file(None, uploaded, _FILE) as stored:
+            assert isinstance(stored, StoredFile), "it is declared as stored"
+            async with self._context.db.write() as tx:
+                name, sha256 = _file_name(uploaded), stored.sha256.hex()
+                by = await self._record(tx, visitor, dispute, "dispute.evidence_file_added", kind=kind, sha256=sha256)
+                await evidence_service.add_file(tx, dispute.id, kind, name, stored, by)
+
+
+def _upload_problems(visitor: Visitor, kind: EvidenceKind | None) -> dict[str, str]:
+    found = {} if kind else {"kind": "Choose what the file is."}
+    received = visitor.upload
+    if received is not None and isinstance(received.problem, MaxFileSize):
+        found["file"] = "The file is too large: at most 4.5 MB."
+    elif received is None or received.uploaded is None:
+        found["file"] = "Choose a file."
+    return found
+
+
+def _file_name(uploaded: UploadedFile) -> str:
+    """The file name without folders and signs that nobody sees."""
+    name = PureWindowsPath(uploaded.filename).name
+    return "".join(sign for sign in name if sign.isprintable())[-_LONGEST_NAME:] or "file"

@@ -1,0 +1,98 @@
+"""Evidence for a dispute: its states, and what it must have before it is submitted; pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Final, Literal, get_args
+from uuid import UUID
+
+from almoner.giving.checkout.payments.domain import DisputeStatus, EvidenceKind
+from almoner.kit.states import Lifecycle
+
+EvidenceStatus = Literal["draft", "submitting", "submitted", "rejected"]
+EVIDENCE: Final = Lifecycle(
+    "dispute_evidence",
+    {
+        "draft": frozenset({"submitting"}),
+        "submitting": frozenset({"submitted", "rejected"}),
+        "rejected": frozenset({"draft", "submitting"}),
+    },
+)
+EVIDENCE_KINDS: Final[tuple[EvidenceKind, ...]] = get_args(EvidenceKind)
+EDITABLE: Final[tuple[EvidenceStatus, ...]] = ("draft", "rejected")
+MAX_TEXT: Final = 5000
+MAX_TOTAL_BYTES: Final = 4_500_000
+"""Of all files of a dispute together, which is what providers accept."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceFile:
+    """A file of the evidence. There is one of each kind."""
+
+    kind: EvidenceKind
+    file_name: str
+    media_type: str
+    size_bytes: int
+    sha256: bytes
+    storage_key: str
+    uploaded_by: str
+    uploaded_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The evidence for a dispute, whose ID it has.
+
+    ``requested_by``, ``requested_at``: who submitted it. ``ended_at``: when the provider accepted or rejected it.
+    ``reason``: why it was rejected.
+    """
+
+    id: UUID
+    status: EvidenceStatus = "draft"
+    product_description: str | None = None
+    explanation: str | None = None
+    requested_by: str | None = None
+    requested_at: datetime | None = None
+    ended_at: datetime | None = None
+    reason: str | None = None
+    files: tuple[EvidenceFile, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to submit."""
+        return not (self.product_description or self.explanation or self.files)
+
+    @property
+    def version(self) -> str:
+        """Changes with the status and with everything that is submitted."""
+        parts = [self.status, self.product_description or "", self.explanation or ""]
+        parts += [f"{one.kind} {one.sha256.hex()} {one.file_name}" for one in self.files]
+        return sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def why_closed(status: DisputeStatus, due_at: datetime | None, evidence: Evidence, now: datetime) -> str:
+    """Why the evidence can be neither changed nor submitted; empty if it can."""
+    if evidence.status not in EDITABLE:
+        return "The evidence has already been submitted."
+    if status is not DisputeStatus.OPEN:
+        return f"This dispute is {status.value}."
+    if due_at is None:
+        return "The payment provider does not accept evidence for this dispute."
+    if due_at <= now:
+        return "The deadline for evidence has passed."
+    return ""
+
+
+def why_file_refused(evidence: Evidence, kind: EvidenceKind, size_bytes: int) -> str:
+    """Why a file cannot be added; empty if it can."""
+    if any(one.kind == kind for one in evidence.files):
+        return "There is already a file of this kind: remove it first."
+    if total_bytes(evidence.files) + size_bytes > MAX_TOTAL_BYTES:
+        return "The files of a dispute may have at most 4.5 MB in total."
+    return ""
+
+
+def total_bytes(files: Sequence[EvidenceFile]) -> int:
+    """How large the files are together."""
+    return sum(one.size_bytes for one in files)

@@ -1,0 +1,92 @@
+"""Submits evidence to the payment provider, outside transactions (architecture 3)."""
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from almoner.giving.accounting.dispute_evidence import service
+from almoner.giving.accounting.dispute_evidence.domain import Evidence
+from almoner.giving.accounting.disputes.domain import Dispute
+from almoner.giving.checkout.payments.domain import EvidenceRefused
+from almoner.giving.checkout.payments.ports import DisputeEvidence, PaymentProvider, ProviderEvidenceFile
+from almoner.platform.crypto import DecryptionFailed
+from almoner.platform.database.transactions import Database, Tx
+from almoner.platform.files.storage import BlobMissing, BlobStore
+from almoner.platform.jobs import leases
+from almoner.platform.jobs.leases import FlowDone
+
+_LOST: Final = "The file {} is no longer stored: remove it and upload it again."
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceContext:
+    """What the flow needs. ``blobs``: where the files lie."""
+
+    db: Database
+    provider: PaymentProvider
+    blobs: BlobStore
+
+
+@dataclass(frozen=True, slots=True)
+class _SubmitCall:
+    """Evidence to submit under a key."""
+
+    dispute: Dispute
+    evidence: Evidence
+    key: str
+
+    @property
+    def row(self) -> UUID:
+        """The evidence is leased."""
+        return self.evidence.id
+
+
+class _SubmitEvidence:
+    """Submit the evidence for a dispute."""
+
+    name = "dispute_evidence"
+
+    def __init__(self, work: EvidenceContext, dispute_id: UUID) -> None:
+        self._work = work
+        self._dispute_id = dispute_id
+
+    async def prepare(self, tx: Tx) -> _SubmitCall | FlowDone[None]:
+        """Nothing is left to do once the provider's answer is recorded."""
+        found = await service.find_submission(tx, self._dispute_id)
+        if found is None:
+            return FlowDone(None)
+        dispute, evidence = found
+        if dispute.provider != self._work.provider.name:
+            reason = f"{dispute.provider} is not the provider of this deployment any more."
+            await service.record_rejected(tx, dispute, reason)
+            return FlowDone(None)
+        return _SubmitCall(dispute, evidence, service.idempotency_key(tx, evidence))
+
+    async def call(self, ask: _SubmitCall) -> str:
+        """Submit it; why it was rejected, or nothing. Raises ProviderFailure, StorageUnavailable."""
+        files = []
+        for one in ask.evidence.files:
+            try:
+                content = b"".join([part async for part in self._work.blobs.read(one.storage_key)])
+            except (BlobMissing, DecryptionFailed):
+                return _LOST.format(one.file_name)
+            files.append(ProviderEvidenceFile(one.kind, one.file_name, one.media_type, content))
+        sent = DisputeEvidence(ask.key, ask.evidence.product_description, ask.evidence.explanation, tuple(files))
+        try:
+            await self._work.provider.submit_evidence(ask.dispute.provider_dispute, sent)
+        except EvidenceRefused as refused:
+            return str(refused)
+        return ""
+
+    async def record(self, tx: Tx, ask: _SubmitCall, reason: str) -> FlowDone[None]:
+        """Record the provider's answer."""
+        if reason:
+            await service.record_rejected(tx, ask.dispute, reason)
+        else:
+            await service.record_submitted(tx, ask.dispute)
+        return FlowDone(None)
+
+
+async def submit_evidence(work: EvidenceContext, dispute_id: UUID) -> None:
+    """Submit the evidence for a dispute, once. Raises ProviderFailure, StorageUnavailable."""
+    await leases.run_leased_flow(work.db, _SubmitEvidence(work, dispute_id))

@@ -1,0 +1,125 @@
+"""Collects evidence for a dispute and submits it to the provider once. The flows call the provider."""
+
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from almoner.giving.accounting.dispute_evidence import domain, store
+from almoner.giving.accounting.dispute_evidence.domain import Evidence, EvidenceFile
+from almoner.giving.accounting.dispute_evidence.store import list_referenced_blob_keys as list_referenced_blob_keys
+from almoner.giving.accounting.disputes import service as disputes
+from almoner.giving.accounting.disputes.domain import Dispute, DisputeError
+from almoner.giving.checkout.payments.domain import EvidenceKind
+from almoner.kit.ids import encode_uuid
+from almoner.platform.database.transactions import Tx
+from almoner.platform.files.uploads.files import StoredFile
+from almoner.platform.jobs.queue import JobKind
+
+_CHANGED: Final = "The evidence has changed since you opened this page: look at it again."
+
+
+class SubmitEvidence(msgspec.Struct, frozen=True):
+    """The dispute whose evidence is submitted."""
+
+    dispute: UUID
+
+
+SUBMIT: Final = JobKind("disputes.submit_evidence", SubmitEvidence)
+
+
+async def get(tx: Tx, dispute_id: UUID) -> Evidence:
+    """The evidence for a dispute; an empty draft if there is none."""
+    return await store.find(tx, dispute_id) or Evidence(dispute_id)
+
+
+def why_closed(tx: Tx, dispute: Dispute, evidence: Evidence) -> str:
+    """Why the evidence can be neither changed nor submitted; empty if it can."""
+    return domain.why_closed(dispute.status, dispute.evidence_due_at, evidence, tx.now)
+
+
+async def update_texts(
+    tx: Tx, dispute_id: UUID, seen: str, product_description: str | None, explanation: str | None
+) -> None:
+    """Change the texts. ``seen``: the version that the person changes. Raises DisputeError."""
+    evidence = await _lock_editable(tx, dispute_id)
+    _ensure_seen(evidence, seen)
+    if any(len(text or "") > domain.MAX_TEXT for text in (product_description, explanation)):
+        raise DisputeError(f"A text of the evidence may have at most {domain.MAX_TEXT} characters.")
+    await store.update_draft(tx, dispute_id, product_description or None, explanation or None)
+
+
+async def ensure_file_fits(tx: Tx, dispute_id: UUID, kind: EvidenceKind, size_bytes: int) -> None:
+    """Check that a file can be added, before it is stored. Raises DisputeError."""
+    evidence = await get(tx, dispute_id)
+    if reason := why_closed(tx, await disputes.get(tx, dispute_id), evidence):
+        raise DisputeError(reason)
+    if reason := domain.why_file_refused(evidence, kind, size_bytes):
+        raise DisputeError(reason)
+
+
+async def add_file(tx: Tx, dispute_id: UUID, kind: EvidenceKind, file_name: str, file: StoredFile, by: str) -> None:
+    """Add a checked file. Raises DisputeError."""
+    evidence = await _lock_editable(tx, dispute_id)
+    if reason := domain.why_file_refused(evidence, kind, file.size):
+        raise DisputeError(reason)
+    new = EvidenceFile(kind, file_name, file.media_type, file.size, file.sha256, file.key, by, tx.now)
+    await store.insert_file(tx, dispute_id, new)
+
+
+async def remove_file(tx: Tx, dispute_id: UUID, kind: EvidenceKind) -> None:
+    """Remove a file. Raises DisputeError."""
+    evidence = await _lock_editable(tx, dispute_id)
+    if all(one.kind != kind for one in evidence.files):
+        raise DisputeError("This file has already been removed.")
+    await store.delete_file(tx, dispute_id, kind)
+
+
+async def request_submission(tx: Tx, dispute_id: UUID, seen: str, by: str) -> None:
+    """Have a worker submit the evidence. ``seen``: the version that the person submits. Raises DisputeError."""
+    evidence = await _lock_editable(tx, dispute_id)
+    _ensure_seen(evidence, seen)
+    if evidence.is_empty:
+        raise DisputeError("There is no evidence yet: add a text or a file first.")
+    await store.mark_submitting(tx, dispute_id, by)
+    await SUBMIT.enqueue(tx, SubmitEvidence(dispute_id), unique=str(dispute_id))
+
+
+async def find_submission(tx: Tx, dispute_id: UUID) -> tuple[Dispute, Evidence] | None:
+    """The evidence that waits for the provider, and its dispute; None if it does not wait."""
+    evidence = await store.find(tx, dispute_id)
+    if evidence is None or evidence.status != "submitting":
+        return None
+    return await disputes.get(tx, dispute_id), evidence
+
+
+async def record_submitted(tx: Tx, dispute: Dispute) -> None:
+    """The provider accepted the evidence; it may have decided, too."""
+    if await store.end_submission(tx, dispute.id, "submitted"):
+        await disputes.enqueue_refresh(tx, dispute.provider_payment)
+
+
+async def record_rejected(tx: Tx, dispute: Dispute, reason: str) -> None:
+    """The provider rejected the evidence: an operator may change it and submit it again."""
+    await store.end_submission(tx, dispute.id, "rejected", reason[:500])
+
+
+def idempotency_key(tx: Tx, evidence: Evidence) -> str:
+    """The provider's key for these texts and files."""
+    return f"{tx.deployment.environment}:evidence:{encode_uuid(evidence.id)}:{evidence.version}"
+
+
+async def _lock_editable(tx: Tx, dispute_id: UUID) -> Evidence:
+    """Raises DisputeError."""
+    dispute = await disputes.get(tx, dispute_id)
+    await store.insert_draft(tx, dispute_id)
+    evidence = await store.find(tx, dispute_id, lock=True)
+    assert evidence is not None, "it was just stored"
+    if reason := why_closed(tx, dispute, evidence):
+        raise DisputeError(reason)
+    return evidence
+
+
+def _ensure_seen(evidence: Evidence, seen: str) -> None:
+    if evidence.version != seen:
+        raise DisputeError(_CHANGED)
