@@ -9,6 +9,8 @@ from almoner.platform.pages import assets
 SOURCE = Path(__file__).parents[2] / "src" / "almoner"
 ALLOWED = {
     "hx-get",
+    "hx-post",
+    "hx-push-url",
     "hx-target:inherited",
     "hx-select:inherited",
     "hx-swap:inherited",
