@@ -56,4 +56,9 @@ def of_disputes() -> Iterator[Fault]:
     for column in ("refunded_minor", "withdrawn_minor"):
         yield Fault("disputes.gifts_add_up", f"update donation set {column} = {column} - 1 where {column} > 0")
     yield Fault("disputes.are_decided", f"update dispute set opened_at = {OLD} where id = {OPEN}")
+    yield Fault(
+        "dispute_evidence.is_sent",
+        "insert into dispute_evidence (id, status, requested_by, requested_at, status_changed_at) "
+        f"values ({OPEN}, 'submitting', 'ann', {OLD}, {OLD})",
+    )
     yield Fault("disputes.are_looked_at", f"update dispute set checked_at = {OLD} where id = {OPEN}")
