@@ -89,6 +89,51 @@ def test_examples_are_allowed_by_their_schemas_and_are_no_filler() -> None:
     assert [place for place, _, value in values if value in ("text", ["text"])] == []
 
 
+def test_open_enums_say_that_more_may_come() -> None:
+    found = [(f"{name}.{member}", one) for name, member, one in members() if "x-extensible-enum" in one]
+    assert len(found) > 60
+    listed = {"ErrorDetails.code", "Event.eventType"}  # too many to repeat
+    silent = {place for place, one in found if not one["description"].endswith("more may come.")}
+    assert silent - listed == set()
+
+
+def test_moments_say_that_they_are_moments() -> None:
+    moment = re.compile(r"\d{4}-\d\d-\d\dT")
+    shown = [(place, one) for *place, one in members() if any(moment.match(str(it)) for it in one.get("examples", ()))]
+    assert len(shown) > 60
+    assert [place for place, one in shown if "date" not in str(one.get("format", one.get("anyOf")))] == []
+
+
+def test_texts_in_bodies_have_an_end() -> None:
+    """A generated client checks what the description says; a limit that came later would break it."""
+    bodies = {content["schema"]["$ref"] for *_, one in OPERATIONS.values() for content in _contents(one)}
+    todo, seen = {ref.rpartition("/")[2] for ref in bodies}, set[str]()
+    endless = set[str]()
+    while todo:
+        seen.add(name := todo.pop())
+        for place, one in _schemas(SCHEMAS[name], name):
+            if "string" in one.get("type", ()) and not one.keys() & {"maxLength", "pattern", "format", "enum", "const"}:
+                endless.add(place)
+            todo |= {one.get("$ref", f"/{name}").rpartition("/")[2]} - seen
+    assert len(seen) > 40
+    assert endless == set()
+
+
+def _contents(operation: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(operation.get("requestBody", {}).get("content", {}).values())
+
+
+def _schemas(schema: dict[str, Any], place: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield place, schema
+    for name, one in schema.get("properties", {}).items():
+        yield from _schemas(one, f"{place}.{name}")
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            yield from _schemas(schema[key], f"{place} {key}")
+    for one in [*schema.get("anyOf", ()), *schema.get("allOf", ())]:
+        yield from _schemas(one, place)
+
+
 def test_the_example_of_a_list_is_of_its_own_path() -> None:
     found = {}
     for path, item in DESCRIPTION["paths"].items():

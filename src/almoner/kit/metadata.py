@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from itertools import islice
 
-_MAX_KEYS = 20
+MAX_KEYS = 20
 _MAX_KEY_LENGTH = 40
-_MAX_VALUE_LENGTH = 250
+MAX_VALUE_LENGTH = 250
 _MAX_LOOKED_AT = 100
 
 
@@ -17,8 +17,8 @@ def find_metadata_problems(
     ``merged``: they are to be merged into others, where a null value stands for removal.
     """
     found = []
-    if len(metadata) > _MAX_KEYS:
-        found.append(f"{field} may have at most {_MAX_KEYS} keys, this one has {len(metadata)}")
+    if len(metadata) > MAX_KEYS:
+        found.append(f"{field} may have at most {MAX_KEYS} keys, this one has {len(metadata)}")
     for key, value in islice(metadata.items(), _MAX_LOOKED_AT):
         shown = key if len(key) <= _MAX_KEY_LENGTH else key[:_MAX_KEY_LENGTH] + "..."
         if not key:
@@ -26,8 +26,8 @@ def find_metadata_problems(
         if len(key) > _MAX_KEY_LENGTH:
             found.append(f"{field} key '{shown}' is longer than {_MAX_KEY_LENGTH} characters")
         if isinstance(value, str):
-            if len(value) > _MAX_VALUE_LENGTH:
-                found.append(f"{field}.{shown} is longer than {_MAX_VALUE_LENGTH} characters")
+            if len(value) > MAX_VALUE_LENGTH:
+                found.append(f"{field}.{shown} is longer than {MAX_VALUE_LENGTH} characters")
         elif value is not None or not merged:
             found.append(f"{field}.{shown} must be a string" + " or null" * merged)
     return found

@@ -94,7 +94,12 @@ export interface AgentVerification {
   status: "approved" | "pending" | "pending_review" | "pending_user_verification" | "rejected" | (string & {});
   /** Why it was rejected, for people; null if it was not. */
   rejectionReason: string | null;
-  /** Why it was rejected, for programs; null if it was not. */
+  /**
+   * Why it was rejected, for programs; null if it was not. Today one of `blank_corrupted_documentation`,
+   * `fake_documentation`, `fake_email_used`, `invalid_documentation`, `mismatched_information`,
+   * `no_online_presence`, `nonprofit_association_expired`, `other`, `reapply`, `suspicious_application`,
+   * `user_failed_percent_review`, `user_verification_expired`, `validation_request_failed`; more may come.
+   */
   rejectionReasonCode: "blank_corrupted_documentation" | "fake_documentation" | "fake_email_used" | "invalid_documentation" | "mismatched_information" | "no_online_presence" | "nonprofit_association_expired" | "other" | "reapply" | "suspicious_application" | "user_failed_percent_review" | "user_verification_expired" | "validation_request_failed" | (string & {}) | null;
   /** Your own data: text values by key. */
   metadata: Record<string, string> | null;
@@ -281,7 +286,10 @@ export interface Donation {
   refundedAmount: number | null;
   /** When the donor's bank last claimed the payment back. Kept afterwards. */
   disputedAt: string | null;
-  /** How that dispute stands: `lost` means that the donor has the money back. */
+  /**
+   * How that dispute stands: `lost` means that the donor has the money back. Today one of `lost`, `open`, `won`;
+   * more may come.
+   */
   disputeStatus: "lost" | "open" | "won" | (string & {}) | null;
   /**
    * The email with the receipt of a hosted donation. `sent`: a mail server has taken it. `undeliverable`: none
@@ -397,13 +405,17 @@ export interface DonationSubscription {
   nextDonationAt: string | null;
   /** When the pause ends, in UTC; null without an end, and unless it is paused. */
   pausedUntil: string | null;
-  /** Who paused it; `organisation_cannot_receive`: the nonprofit may not receive. */
+  /**
+   * Who paused it; `organisation_cannot_receive`: the nonprofit may not receive. Today one of `donor`,
+   * `organisation_cannot_receive`, `partner`; more may come.
+   */
   pauseReason: "donor" | "organisation_cannot_receive" | "partner" | (string & {}) | null;
   /** When it was cancelled, in UTC; null if it was not. */
   cancelledAt: string | null;
   /**
    * Why it ended. `not_started`: the first gift was not paid. `payment_failed`: no gift could be charged for 28
-   * days. `revoked`: the donor told the bank to stop.
+   * days. `revoked`: the donor told the bank to stop. Today one of `donor`, `donor_erased`, `not_started`,
+   * `partner`, `payment_failed`, `payment_method_not_saved`, `revoked`; more may come.
    */
   cancellationReason: "donor" | "donor_erased" | "not_started" | "partner" | "payment_failed" | "payment_method_not_saved" | "revoked" | (string & {}) | null;
   /** What waits until the donor agrees to it. */
@@ -552,7 +564,10 @@ export interface DossierValidationRequest {
   rejectedAt: string | null;
   /** Why it was rejected, for people; null if it was not. */
   rejectionReason: string | null;
-  /** Why it was rejected, for programs; null if it was not. */
+  /**
+   * Why it was rejected, for programs; null if it was not. Today one of `incorrect_documentation`,
+   * `not_attributable_to_registry`, `not_eligible`, `other`; more may come.
+   */
   rejectionReasonCode: "incorrect_documentation" | "not_attributable_to_registry" | "not_eligible" | "other" | (string & {}) | null;
   /** Whether the organisation is covered by an IRS group exemption; null outside the United States. */
   usaGroupExempt: boolean | null;
@@ -599,7 +614,7 @@ export interface EligibilityEvaluation {
   occasion: "configuration_changed" | "created" | "organisation_changed" | "rules_changed" | "simulated" | (string & {});
   /** The record that answered for the organisation. */
   organisationId: string;
-  /** Whether the organisation's activities are allowed. */
+  /** Whether the organisation's activities are allowed. Today one of `fail`, `pass`; more may come. */
   eligibilityStatus: "fail" | "pass" | (string & {}) | null;
   /** What the configuration allowed; null for everything. */
   allowedActivitySubTags: Array<string> | null;
@@ -640,7 +655,10 @@ export interface EligibilityFinding {
 
 /** The results of an eligibility subscription. */
 export interface EligibilityResults {
-  /** `pass` when at least one confirmed activity is allowed; null until it is known. */
+  /**
+   * `pass` when at least one confirmed activity is allowed; null until it is known. Today one of `fail`, `pass`;
+   * more may come.
+   */
   eligibilityStatus: "fail" | "pass" | (string & {}) | null;
   /** Activities that have been confirmed. */
   confirmedActivitySubTags: Array<EligibilityDecidedSubTag>;
@@ -766,9 +784,9 @@ export interface GivingLink {
   slug: string;
   /** The URL as a QR code to print. */
   qrCode: QrCode;
-  /** Job title. */
+  /** The heading of the page. */
   title: string;
-  /** The message as plain text. */
+  /** What the page says beneath its heading, as plain text. */
   text: string | null;
   /** URL of the image; null if there is none. */
   imageUrl: string | null;
@@ -800,9 +818,9 @@ export interface GivingLink {
   successUrl: string | null;
   /** Your own data: text values by key. */
   metadata: Record<string, string> | null;
-  /** Whether the register lists the organisation as active. */
+  /** Whether donors can give by it. */
   active: boolean;
-  /** When it expires, in UTC. */
+  /** Until when donors can give by it, in UTC; null for good. */
   expiresAt: string | null;
   /** When it was created, in UTC. */
   createdAt: string;
@@ -869,7 +887,10 @@ export interface MonetaryDonationVerification {
   status: MonetaryDonationVerificationStatus;
   /** All four. */
   checks: Array<MonetaryDonationCheck>;
-  /** Why it was rejected, for programs; null if it was not. */
+  /**
+   * Why it was rejected, for programs; null if it was not. Today one of `declined_by_organisation`,
+   * `failed_compliance`, `no_response`, `not_eligible`, `other`; more may come.
+   */
   rejectionReasonCode: "declined_by_organisation" | "failed_compliance" | "no_response" | "not_eligible" | "other" | (string & {}) | null;
   /** Your own data: text values by key. */
   metadata: Record<string, string> | null;
@@ -895,7 +916,7 @@ export interface MonetaryDonationVerificationStatus {
 export interface MonitoringCategory {
   /**
    * Null until a list of the category was looked into, while a match is decided, and where a name cannot be
-   * compared.
+   * compared. Today one of `clear`, `flag`; more may come.
    */
   status: "clear" | "flag" | (string & {}) | null;
 }
@@ -949,13 +970,16 @@ export interface MonitoringOrganisation {
 
 /** The finding of the register. */
 export interface MonitoringRegistration {
-  /** Null until it is known; where no register tells, too. */
+  /** Null until it is known; where no register tells, too. Today one of `no`, `yes`; more may come. */
   active: "no" | "yes" | (string & {}) | null;
 }
 
 /** The results of a monitoring subscription. Every field is null until its result is known. */
 export interface MonitoringResults {
-  /** `fail` by a flag that counts: of sanction, warning, hateSpeech unless configured. */
+  /**
+   * `fail` by a flag that counts: of sanction, warning, hateSpeech unless configured. Today one of `fail`, `pass`;
+   * more may come.
+   */
   complianceStatus: "fail" | "pass" | (string & {}) | null;
   /** Official warnings. */
   warning: MonitoringCategory;
@@ -989,7 +1013,10 @@ export interface MonitoringSource {
    * `not_screened`, `screened`; more may come.
    */
   status: "not_screened" | "screened" | (string & {});
-  /** Why not: a name has letters of a script that is not read, or consists of signs. */
+  /**
+   * Why not: a name has letters of a script that is not read, or consists of signs. Today one of `no_words`,
+   * `script_not_supported`, `script_uncertain`; more may come.
+   */
   reason: "no_words" | "script_not_supported" | "script_uncertain" | (string & {}) | null;
 }
 
@@ -1044,7 +1071,10 @@ export interface Organisation {
   active: boolean;
   /** Whether it can be given to: it is active, and one of its types is `nonprofit`. */
   acceptsDonations: boolean;
-  /** Why it is not active; null while it is. */
+  /**
+   * Why it is not active; null while it is. Today one of `merged`, `removed`, `reregistered`, `revoked`,
+   * `terminated`; more may come.
+   */
   inactiveReason: "merged" | "removed" | "reregistered" | "revoked" | "terminated" | (string & {}) | null;
   /** The organisation it went over into, by a merger or a new registration. */
   succeededBy: string | null;
@@ -1219,14 +1249,14 @@ export interface PartnerFieldParams {
 
 /** What later gifts are charged to, as the payment provider shows it. */
 export interface PaymentMethod {
-  /** What it is: `card`. */
+  /** What it is: `card`; more kinds may come. */
   type: string;
-  /** The card's brand. */
-  brand: string;
-  /** The last four digits of the card. */
-  last4: string;
-  /** When the card expires, in UTC. */
-  expiresAt: string;
+  /** The card's brand; null for what is no card. */
+  brand: string | null;
+  /** The last four digits of the card or account. */
+  last4: string | null;
+  /** When the card expires, in UTC; null for what does not. */
+  expiresAt: string | null;
 }
 
 /** A change that waits until the donor agrees to it. */
@@ -1374,7 +1404,12 @@ export interface SubmissionAgentVerification {
   status: "approved" | "pending" | "pending_review" | "pending_user_verification" | "rejected" | (string & {});
   /** Why it was rejected, for people; null if it was not. */
   rejectionReason: string | null;
-  /** Why it was rejected, for programs; null if it was not. */
+  /**
+   * Why it was rejected, for programs; null if it was not. Today one of `blank_corrupted_documentation`,
+   * `fake_documentation`, `fake_email_used`, `invalid_documentation`, `mismatched_information`,
+   * `no_online_presence`, `nonprofit_association_expired`, `other`, `reapply`, `suspicious_application`,
+   * `user_failed_percent_review`, `user_verification_expired`, `validation_request_failed`; more may come.
+   */
   rejectionReasonCode: "blank_corrupted_documentation" | "fake_documentation" | "fake_email_used" | "invalid_documentation" | "mismatched_information" | "no_online_presence" | "nonprofit_association_expired" | "other" | "reapply" | "suspicious_application" | "user_failed_percent_review" | "user_verification_expired" | "validation_request_failed" | (string & {}) | null;
   /** Language of pages and emails (RFC 5646). */
   language: string;
@@ -1452,7 +1487,7 @@ export interface SubmissionRequirement {
    * come.
    */
   code: "association" | "confirmation" | "registration_evidence" | "review" | (string & {});
-  /** Who sent it. Today one of `applicant`, `nonprofit`, `reviewer`; more may come. */
+  /** Who has to act. Today one of `applicant`, `nonprofit`, `reviewer`; more may come. */
   from: "applicant" | "nonprofit" | "reviewer" | (string & {});
   /** A message for people; its wording may change. */
   message: string;
@@ -1582,7 +1617,10 @@ export interface ValidationRequest {
   rejectedAt: string | null;
   /** Why it was rejected, for people; null if it was not. */
   rejectionReason: string | null;
-  /** Why it was rejected, for programs; null if it was not. */
+  /**
+   * Why it was rejected, for programs; null if it was not. Today one of `incorrect_documentation`,
+   * `not_attributable_to_registry`, `not_eligible`, `other`; more may come.
+   */
   rejectionReasonCode: "incorrect_documentation" | "not_attributable_to_registry" | "not_eligible" | "other" | (string & {}) | null;
   /** Whether the organisation is covered by an IRS group exemption; null outside the United States. */
   usaGroupExempt: boolean | null;
@@ -1970,11 +2008,11 @@ export interface CreateDonationSession {
    * the page offers no Gift Aid. Requires `currency`; only for `one_time` donations.
    */
   benefits?: BenefitsParams | null;
-  /** Requires `currency`. */
+  /** Amounts to choose from, in the minor unit of `currency`, which they require. */
   suggestedAmounts?: Array<number> | null;
-  /** Requires `currency`. */
+  /** The least donation, in the minor unit of `currency`, which it requires. */
   minimum?: number | null;
-  /** Requires `currency`. */
+  /** The largest donation, in the minor unit of `currency`, which it requires. */
   maximum?: number | null;
   /** Purposes of which the donor chooses one; the nonprofit is told. With a single one there is no choice. */
   designations?: Array<string> | null;
@@ -2222,9 +2260,9 @@ export interface CreateGivingLink {
   categoryId?: string | null;
   /** Amounts to choose from, in the minor unit of the currency; null: the currency's usual ones. */
   suggestedAmounts?: Array<number> | null;
-  /** The least donation; never below the currency's own. */
+  /** The least donation, in the minor unit; never below the currency's own. */
   minimum?: number | null;
-  /** The largest donation. */
+  /** The largest donation, in the minor unit. */
   maximum?: number | null;
   /** Donors choose one of these; null: of those that the organisation receives. */
   currencies?: Array<string> | null;
@@ -2268,9 +2306,9 @@ export interface UpdateGivingLink {
   categoryId?: string | null;
   /** Amounts to choose from, in the minor unit of the currency; null: the currency's usual ones. */
   suggestedAmounts?: Array<number> | null;
-  /** The least donation; never below the currency's own. */
+  /** The least donation, in the minor unit; never below the currency's own. */
   minimum?: number | null;
-  /** The largest donation. */
+  /** The largest donation, in the minor unit. */
   maximum?: number | null;
   /** Donors choose one of these; null: of those that the organisation receives. */
   currencies?: Array<string> | null;
@@ -2296,9 +2334,9 @@ export interface UpdateGivingLink {
   successUrl?: string | null;
   /** Merged key by key into the current metadata; a key set to null is removed. */
   metadata?: Record<string, string | null> | null;
-  /** Whether the register lists the organisation as active. */
+  /** Whether donors can give by it. */
   active?: boolean;
-  /** When it expires, in UTC. */
+  /** Until when donors can give by it; null for good. */
   expiresAt?: string | null;
 }
 
@@ -2791,7 +2829,7 @@ export interface ListWebhookSubscriptionsParameters {
 
 /** The body of `createWebhookSubscription`. */
 export interface CreateWebhookSubscription {
-  /** Event types, at least one; `*` stands for all of them. */
+  /** Event types, at least one, as `eventType` of `Event` lists them; `*` stands for all of them. */
   events: Array<string>;
   /** Where events are POSTed to: https, port 443, a public address. The sandbox may allow loopback. */
   url: string;
@@ -2799,7 +2837,7 @@ export interface CreateWebhookSubscription {
 
 /** The body of `updateWebhookSubscription`. */
 export interface UpdateWebhookSubscription {
-  /** Event types, at least one; `*` stands for all of them. */
+  /** Event types, at least one, as `eventType` of `Event` lists them; `*` stands for all of them. */
   events?: Array<string>;
   /** Where events are POSTed to: https, port 443, a public address. The sandbox may allow loopback. */
   url?: string;

@@ -38,8 +38,10 @@ SuggestedAmounts = Annotated[
     ),
     AfterValidator(ensure_unique),
 ]
-Minimum = Annotated[_Amount, Field(examples=[500], description="The least donation; never below the currency's own.")]
-Maximum = Annotated[_Amount, Field(examples=[100_000], description="The largest donation.")]
+Minimum = Annotated[
+    _Amount, Field(examples=[500], description="The least donation, in the minor unit; never below the currency's own.")
+]
+Maximum = Annotated[_Amount, Field(examples=[100_000], description="The largest donation, in the minor unit.")]
 Frequencies = Annotated[
     list[DonationFrequency],
     Field(

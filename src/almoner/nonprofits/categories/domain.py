@@ -9,7 +9,7 @@ from almoner.kit.errors import BadRequest
 
 Attribute = str | bool | int | float
 
-_MAX_ATTRIBUTES = 20
+MAX_ATTRIBUTES = 20
 _MAX_KEY_LENGTH = 40
 MAX_VALUE_LENGTH = 250
 
@@ -33,8 +33,8 @@ class Category:
 def find_attribute_problems(attributes: Mapping[str, Attribute]) -> list[str]:
     """One sentence for every rule of settled 4 that the attributes break."""
     found = []
-    if len(attributes) > _MAX_ATTRIBUTES:
-        found.append(f"body.attributes may have at most {_MAX_ATTRIBUTES} keys, this one has {len(attributes)}")
+    if len(attributes) > MAX_ATTRIBUTES:
+        found.append(f"body.attributes may have at most {MAX_ATTRIBUTES} keys, this one has {len(attributes)}")
     for key, value in attributes.items():
         if not 1 <= len(key) <= _MAX_KEY_LENGTH:
             found.append(f"body.attributes key '{key[:_MAX_KEY_LENGTH]}' must have 1 to {_MAX_KEY_LENGTH} characters")

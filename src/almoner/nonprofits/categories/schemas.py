@@ -6,15 +6,23 @@ from pydantic import Field
 
 from almoner.kit.patch import UNSET
 from almoner.kit.time import iso_timestamp
-from almoner.nonprofits.categories.domain import Attribute, Category
+from almoner.nonprofits.categories.domain import MAX_ATTRIBUTES, Attribute, Category
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files import media
-from almoner.platform.http.wire import Maybe, PageQuery, PatchBody, RequestBody, ResponseRecord, Text255
+from almoner.platform.http.wire import (
+    Maybe,
+    PageQuery,
+    PatchBody,
+    RequestBody,
+    ResponseRecord,
+    Text255,
+    ValueText,
+)
 
 _LARGEST = 2**53 - 1  # what every JSON reader keeps exactly
 _Bounds = Field(ge=-_LARGEST, le=_LARGEST)
 Value = Annotated[
-    str | bool | Annotated[int, _Bounds] | Annotated[float, _Bounds],
+    ValueText | bool | Annotated[int, _Bounds] | Annotated[float, _Bounds],
     Field(union_mode="left_to_right"),
 ]
 
@@ -23,6 +31,7 @@ Attributes = Annotated[
     Field(
         description="Flat, at most 20 keys of 1 to 40 characters; values: strings of at most 250, booleans, numbers.",
         examples=[{"colour": "green", "featured": True}],
+        json_schema_extra={"maxProperties": MAX_ATTRIBUTES},
     ),
 ]
 

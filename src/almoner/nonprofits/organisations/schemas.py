@@ -86,7 +86,7 @@ class OrganisationsQuery(PageQuery):
     not_tags: AlternativesFilter = Field(
         [], alias="notTags[]", description="With none of these activity tags or sub-tags."
     )
-    type: Annotated[list[OrganisationType], BeforeValidator(_split_flat)] = Field(
+    type: Annotated[list[OrganisationType], Field(max_length=20), BeforeValidator(_split_flat)] = Field(
         [], alias="type[]", description="Of one of these types."
     )
     usa_group_exempt: bool | None = Field(None, description="Exempt as a subordinate of a group ruling.")

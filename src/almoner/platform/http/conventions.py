@@ -16,7 +16,19 @@ RECORDS_OF_IDENTIFIERS: Final = {"hostedconfiguration": "ValidationSubmissionCon
 """Records that are called otherwise than their identifiers begin (settled 4)."""
 
 _MOMENTS: Final = frozenset(
-    {"timestamp", "now", "dataAsOf", "registrationDate", "at", "due", "since", "failingSince", "coversFrom", "coversTo"}
+    {
+        "timestamp",
+        "now",
+        "dataAsOf",
+        "registrationDate",
+        "at",
+        "due",
+        "since",
+        "failingSince",
+        "coversFrom",
+        "coversTo",
+        "pausedUntil",
+    }
 )
 _NUMBERS_OF_REGISTERS: Final = frozenset({"registryId"})
 """Named like an identifier, and none: the number that a registry gave (spec 2.3)."""
@@ -30,6 +42,9 @@ _IDENTIFIERS: Final = {
     "tagId": "activitytag",
 }
 """Identifiers whose names do not end in their type."""
+
+_LISTS: Final = {"allowedActivitySubTags": "activitysubtag"}
+"""Lists of identifiers whose names do not end in `Ids`."""
 
 _NAMED_OTHERWISE: Final = {
     "agentrequest": "validationrequest",
@@ -120,6 +135,11 @@ def id_type(name: str, record: str) -> str | None:
     if held.lower().endswith("configuration"):
         return "hostedconfiguration"  # settled 4: the record has another name than its identifiers
     return max((type_ for type_ in TYPES if held.lower().endswith(type_)), key=len, default=None)
+
+
+def listed_id_type(name: str) -> str | None:
+    """The identifier type of the texts in a list with this name, if any."""
+    return _LISTS.get(name) or (id_type(name.removesuffix("s"), "") if name.endswith("Ids") else None)
 
 
 def string_format(name: str) -> str | None:

@@ -13,11 +13,13 @@ from almoner.kit.errors import (
     IncorrectParams,
     InternalError,
     KeyInUse,
+    MethodNotAllowed,
     NotAcceptable,
     NotFound,
     OriginalCallInProgress,
     Problem,
     RateExceeded,
+    RequestHeadersTooLarge,
     SameKeyDifferentData,
     ServiceUnavailable,
     Unauthorised,
@@ -144,7 +146,8 @@ def _describe_components(endpoints: Sequence[Endpoint], events: Sequence[EventTy
         )
     for name, schema in body_schemas.items():
         shared.share("schemas", name, texts.schema(name, schema))
-    codes = dict.fromkeys(problem.code for endpoint in endpoints for problem in errors_of_endpoint(endpoint))
+    codes = {problem.code for endpoint in endpoints for problem in errors_of_endpoint(endpoint)}
+    codes |= {problem.code for problem in (MethodNotAllowed, RequestHeadersTooLarge)}  # of no operation
     for name, schema in response_schemas.error_schemas(sorted(codes)).items():
         shared.share("schemas", name, schema)
     named = {record.object_name: name for record, name in reversed(records.items())}

@@ -84,6 +84,8 @@ def record_schemas(
 def _apply_naming_conventions(field: str, property_: Schema, record: str) -> None:
     """Identifiers and moments are plain strings in the records; their names tell them apart."""
     for option in property_.get("anyOf", [property_]):
+        if option.get("type") == "array" and (type_ := conventions.listed_id_type(field)):
+            option["items"][ID_TYPE_KEYWORD] = type_
         if option.get("type") != "string" or {"enum", "format", "pattern", ID_TYPE_KEYWORD} & option.keys():
             continue
         if type_ := conventions.id_type(field, record):
@@ -234,4 +236,6 @@ def collapse_nullable_union(schema: Schema) -> Schema:
     if {"enum", "const"} & given[0].keys():
         return schema
     rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    if OPEN_ENUM in given[0]:  # what the member is, then which values there are today
+        rest["description"] = " ".join(filter(None, (rest.get("description"), given[0].get("description"))))
     return {**given[0], **rest, "type": [given[0]["type"], "null"]}

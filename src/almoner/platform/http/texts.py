@@ -41,5 +41,5 @@ TypedEmail = BeforeValidator(_clean_email)
 EmailRule = AfterValidator(_email)
 TypedEmailText = Annotated[str, TypedEmail]
 EmailAddress = Annotated[str, Field(min_length=1, max_length=255), TypedEmail, EmailRule]
-LanguageTag = Annotated[str, AfterValidator(_language)]
+LanguageTag = Annotated[str, Field(max_length=35), AfterValidator(_language)]
 BrowserAddress = Annotated[str, AfterValidator(_browser_address)]

@@ -259,12 +259,15 @@ def _metadata(value: object, *, merged: bool) -> object:
     )
 
 
+ValueText = Annotated[str, Field(json_schema_extra={"maxLength": metadata_rules.MAX_VALUE_LENGTH})]
+"""A text among metadata or attributes; its length is the service's to check, too."""
 Metadata = Annotated[
-    dict[str, str],
+    dict[str, ValueText],
     BeforeValidator(partial(_metadata, merged=False)),
     Field(
         description="Your own data: at most 20 keys of up to 40 characters, values of up to 250.",
         examples=[{"campaign": "winter"}],
+        json_schema_extra={"maxProperties": metadata_rules.MAX_KEYS},
     ),
 ]
 """Only the types are checked here; the sizes are the service's, which answers with the area's ``invalid_metadata``.
@@ -273,10 +276,11 @@ That is the answer for wrong types too where nothing else of the body is wrong; 
 """
 
 MetadataPatch = Annotated[
-    dict[str, str | None],
+    dict[str, ValueText | None],
     BeforeValidator(partial(_metadata, merged=True)),
     Field(
         description="Merged key by key into the current metadata; a key set to null is removed.",
         examples=[{"campaign": "spring"}],
+        json_schema_extra={"maxProperties": metadata_rules.MAX_KEYS},
     ),
 ]

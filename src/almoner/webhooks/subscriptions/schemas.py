@@ -13,10 +13,10 @@ from almoner.platform.outbound.addresses import MAX_LENGTH
 from almoner.webhooks.subscriptions.domain import HealthStatus, Status, WebhookSubscription, event_type_problem
 
 Events = Annotated[
-    list[str],
+    list[Annotated[str, Field(max_length=100)]],
     Field(
         max_length=100,
-        description="Event types, at least one; `*` stands for all of them.",
+        description="Event types, at least one, as `eventType` of `Event` lists them; `*` stands for all of them.",
         examples=[["donation.hosted.payment_received", "donation.cancelled"]],
     ),
 ]

@@ -712,9 +712,9 @@ class AsyncDonationSessionsResource:
             one is chosen at first. Any other than `one_time` begins a regular donation by card.
         benefits: Goods or services that the donor receives in return. The page and the receipt state them with
             their value, and the page offers no Gift Aid. Requires `currency`; only for `one_time` donations.
-        suggested_amounts: Requires `currency`.
-        minimum: Requires `currency`.
-        maximum: Requires `currency`.
+        suggested_amounts: Amounts to choose from, in the minor unit of `currency`, which they require.
+        minimum: The least donation, in the minor unit of `currency`, which it requires.
+        maximum: The largest donation, in the minor unit of `currency`, which it requires.
         designations: Purposes of which the donor chooses one; the nonprofit is told. With a single one there is
             no choice.
         offers_dedication: The donor may dedicate the donation to somebody, and have a person told of it by
@@ -1652,8 +1652,8 @@ class AsyncGivingLinksResource:
         category_id: The category from which donors choose an organisation; null if `organisationIds` is set.
         suggested_amounts: Amounts to choose from, in the minor unit of the currency; null: the currency's usual
             ones.
-        minimum: The least donation; never below the currency's own.
-        maximum: The largest donation.
+        minimum: The least donation, in the minor unit; never below the currency's own.
+        maximum: The largest donation, in the minor unit.
         currencies: Donors choose one of these; null: of those that the organisation receives.
         frequencies: How often the donor may give. With several, the donor chooses on the page, and the first
             one is chosen at first. Any other than `one_time` begins a regular donation by card.
@@ -1759,8 +1759,8 @@ class AsyncGivingLinksResource:
         category_id: The category from which donors choose an organisation; null if `organisationIds` is set.
         suggested_amounts: Amounts to choose from, in the minor unit of the currency; null: the currency's usual
             ones.
-        minimum: The least donation; never below the currency's own.
-        maximum: The largest donation.
+        minimum: The least donation, in the minor unit; never below the currency's own.
+        maximum: The largest donation, in the minor unit.
         currencies: Donors choose one of these; null: of those that the organisation receives.
         frequencies: How often the donor may give. With several, the donor chooses on the page, and the first
             one is chosen at first. Any other than `one_time` begins a regular donation by card.
@@ -1774,8 +1774,8 @@ class AsyncGivingLinksResource:
         success_url: Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the
             session's id. Without it a success screen is shown.
         metadata: Merged key by key into the current metadata; a key set to null is removed.
-        active: Whether the register lists the organisation as active.
-        expires_at: When it expires, in UTC.
+        active: Whether donors can give by it.
+        expires_at: Until when donors can give by it; null for good.
         """
         return await self._core.record(
             Call(
@@ -3654,7 +3654,7 @@ class AsyncWebhookSubscriptionsResource:
 
         Needs a secret key with the scope `webhooks:write`.
 
-        events: Event types, at least one; `*` stands for all of them.
+        events: Event types, at least one, as `eventType` of `Event` lists them; `*` stands for all of them.
         url: Where events are POSTed to: https, port 443, a public address. The sandbox may allow loopback.
         """
         return await self._core.record(
@@ -3704,7 +3704,7 @@ class AsyncWebhookSubscriptionsResource:
         Needs a secret key with the scope `webhooks:write`.
 
         id: The webhook subscription's identifier.
-        events: Event types, at least one; `*` stands for all of them.
+        events: Event types, at least one, as `eventType` of `Event` lists them; `*` stands for all of them.
         url: Where events are POSTed to: https, port 443, a public address. The sandbox may allow loopback.
         status: The status.
         """

@@ -132,7 +132,11 @@ class AgentVerification(Record):
     rejection_reason: str | None
     """Why it was rejected, for people; null if it was not."""
     rejection_reason_code: str | None
-    """Why it was rejected, for programs; null if it was not."""
+    """Why it was rejected, for programs; null if it was not. Today one of `blank_corrupted_documentation`,
+    `fake_documentation`, `fake_email_used`, `invalid_documentation`, `mismatched_information`,
+    `no_online_presence`, `nonprofit_association_expired`, `other`, `reapply`, `suspicious_application`,
+    `user_failed_percent_review`, `user_verification_expired`, `validation_request_failed`; more may come.
+    """
     metadata: Dict[str, str] | None
     """Your own data: text values by key."""
     external_action_required: bool
@@ -384,7 +388,9 @@ class Donation(Record):
     disputed_at: datetime | None
     """When the donor's bank last claimed the payment back. Kept afterwards."""
     dispute_status: str | None
-    """How that dispute stands: `lost` means that the donor has the money back."""
+    """How that dispute stands: `lost` means that the donor has the money back. Today one of `lost`, `open`, `won`;
+    more may come.
+    """
     receipt_delivery: str
     """The email with the receipt of a hosted donation. `sent`: a mail server has taken it. `undeliverable`: none
     has, and it is not tried again until the donor corrects the address. Today one of `none`, `pending`, `sent`,
@@ -540,15 +546,18 @@ class DonationSubscription(Record):
     """When the first gift was paid, in UTC; null before."""
     next_donation_at: datetime | None
     """When the next gift is charged, in UTC; null while none is."""
-    paused_until: str | None
+    paused_until: datetime | None
     """When the pause ends, in UTC; null without an end, and unless it is paused."""
     pause_reason: str | None
-    """Who paused it; `organisation_cannot_receive`: the nonprofit may not receive."""
+    """Who paused it; `organisation_cannot_receive`: the nonprofit may not receive. Today one of `donor`,
+    `organisation_cannot_receive`, `partner`; more may come.
+    """
     cancelled_at: datetime | None
     """When it was cancelled, in UTC; null if it was not."""
     cancellation_reason: str | None
     """Why it ended. `not_started`: the first gift was not paid. `payment_failed`: no gift could be charged for 28
-    days. `revoked`: the donor told the bank to stop.
+    days. `revoked`: the donor told the bank to stop. Today one of `donor`, `donor_erased`, `not_started`,
+    `partner`, `payment_failed`, `payment_method_not_saved`, `revoked`; more may come.
     """
     pending_change: PendingChange | None
     """What waits until the donor agrees to it."""
@@ -741,7 +750,9 @@ class DossierValidationRequest(Record):
     rejection_reason: str | None
     """Why it was rejected, for people; null if it was not."""
     rejection_reason_code: str | None
-    """Why it was rejected, for programs; null if it was not."""
+    """Why it was rejected, for programs; null if it was not. Today one of `incorrect_documentation`,
+    `not_attributable_to_registry`, `not_eligible`, `other`; more may come.
+    """
     usa_group_exempt: bool | None
     """Whether the organisation is covered by an IRS group exemption; null outside the United States."""
 
@@ -805,7 +816,7 @@ class EligibilityEvaluation(Record):
     organisation_id: str
     """The record that answered for the organisation."""
     eligibility_status: str | None
-    """Whether the organisation's activities are allowed."""
+    """Whether the organisation's activities are allowed. Today one of `fail`, `pass`; more may come."""
     allowed_activity_sub_tags: List[str] | None
     """What the configuration allowed; null for everything."""
     findings: List[EligibilityFinding]
@@ -855,7 +866,9 @@ class EligibilityResults(Record):
         "rejected_activity_sub_tags": "rejectedActivitySubTags",
     }
     eligibility_status: str | None
-    """`pass` when at least one confirmed activity is allowed; null until it is known."""
+    """`pass` when at least one confirmed activity is allowed; null until it is known. Today one of `fail`, `pass`;
+    more may come.
+    """
     confirmed_activity_sub_tags: List[EligibilityDecidedSubTag]
     """Activities that have been confirmed."""
     rejected_activity_sub_tags: List[EligibilityDecidedSubTag]
@@ -1032,9 +1045,9 @@ class GivingLink(Record):
     qr_code: QrCode
     """The URL as a QR code to print."""
     title: str
-    """Job title."""
+    """The heading of the page."""
     text: str | None
-    """The message as plain text."""
+    """What the page says beneath its heading, as plain text."""
     image_url: str | None
     """URL of the image; null if there is none."""
     organisation_ids: List[str] | None
@@ -1066,9 +1079,9 @@ class GivingLink(Record):
     metadata: Dict[str, str] | None
     """Your own data: text values by key."""
     active: bool
-    """Whether the register lists the organisation as active."""
+    """Whether donors can give by it."""
     expires_at: datetime | None
-    """When it expires, in UTC."""
+    """Until when donors can give by it, in UTC; null for good."""
     created_at: datetime
     """When it was created, in UTC."""
     updated_at: datetime
@@ -1161,7 +1174,9 @@ class MonetaryDonationVerification(Record):
     checks: List[MonetaryDonationCheck]
     """All four."""
     rejection_reason_code: str | None
-    """Why it was rejected, for programs; null if it was not."""
+    """Why it was rejected, for programs; null if it was not. Today one of `declined_by_organisation`,
+    `failed_compliance`, `no_response`, `not_eligible`, `other`; more may come.
+    """
     metadata: Dict[str, str] | None
     """Your own data: text values by key."""
     created_at: datetime
@@ -1191,7 +1206,7 @@ class MonitoringCategory(Record):
 
     status: str | None
     """Null until a list of the category was looked into, while a match is decided, and where a name cannot be
-    compared.
+    compared. Today one of `clear`, `flag`; more may come.
     """
 
 
@@ -1251,7 +1266,7 @@ class MonitoringRegistration(Record):
     """The finding of the register."""
 
     active: str | None
-    """Null until it is known; where no register tells, too."""
+    """Null until it is known; where no register tells, too. Today one of `no`, `yes`; more may come."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1264,7 +1279,9 @@ class MonitoringResults(Record):
         "adverse_media": "adverseMedia",
     }
     compliance_status: str | None
-    """`fail` by a flag that counts: of sanction, warning, hateSpeech unless configured."""
+    """`fail` by a flag that counts: of sanction, warning, hateSpeech unless configured. Today one of `fail`,
+    `pass`; more may come.
+    """
     warning: MonitoringCategory
     """Official warnings."""
     sanction: MonitoringCategory
@@ -1298,7 +1315,9 @@ class MonitoringSource(Record):
     `not_screened`, `screened`; more may come.
     """
     reason: str | None
-    """Why not: a name has letters of a script that is not read, or consists of signs."""
+    """Why not: a name has letters of a script that is not read, or consists of signs. Today one of `no_words`,
+    `script_not_supported`, `script_uncertain`; more may come.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1382,7 +1401,9 @@ class Organisation(Record):
     accepts_donations: bool
     """Whether it can be given to: it is active, and one of its types is `nonprofit`."""
     inactive_reason: str | None
-    """Why it is not active; null while it is."""
+    """Why it is not active; null while it is. Today one of `merged`, `removed`, `reregistered`, `revoked`,
+    `terminated`; more may come.
+    """
     succeeded_by: str | None
     """The organisation it went over into, by a merger or a new registration."""
     categories: List[OrganisationCategory]
@@ -1590,13 +1611,13 @@ class PaymentMethod(Record):
 
     wire_names: ClassVar[Mapping[str, str]] = {"expires_at": "expiresAt"}
     type: str
-    """What it is: `card`."""
-    brand: str
-    """The card's brand."""
-    last4: str
-    """The last four digits of the card."""
-    expires_at: datetime
-    """When the card expires, in UTC."""
+    """What it is: `card`; more kinds may come."""
+    brand: str | None
+    """The card's brand; null for what is no card."""
+    last4: str | None
+    """The last four digits of the card or account."""
+    expires_at: datetime | None
+    """When the card expires, in UTC; null for what does not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1782,7 +1803,11 @@ class SubmissionAgentVerification(Record):
     rejection_reason: str | None
     """Why it was rejected, for people; null if it was not."""
     rejection_reason_code: str | None
-    """Why it was rejected, for programs; null if it was not."""
+    """Why it was rejected, for programs; null if it was not. Today one of `blank_corrupted_documentation`,
+    `fake_documentation`, `fake_email_used`, `invalid_documentation`, `mismatched_information`,
+    `no_online_presence`, `nonprofit_association_expired`, `other`, `reapply`, `suspicious_application`,
+    `user_failed_percent_review`, `user_verification_expired`, `validation_request_failed`; more may come.
+    """
     language: str
     """Language of pages and emails (RFC 5646)."""
 
@@ -1877,7 +1902,7 @@ class SubmissionRequirement(Record):
     come.
     """
     from_: str
-    """Who sent it. Today one of `applicant`, `nonprofit`, `reviewer`; more may come."""
+    """Who has to act. Today one of `applicant`, `nonprofit`, `reviewer`; more may come."""
     message: str
     """A message for people; its wording may change."""
     accepted: List[str]
@@ -2055,7 +2080,9 @@ class ValidationRequest(Record):
     rejection_reason: str | None
     """Why it was rejected, for people; null if it was not."""
     rejection_reason_code: str | None
-    """Why it was rejected, for programs; null if it was not."""
+    """Why it was rejected, for programs; null if it was not. Today one of `incorrect_documentation`,
+    `not_attributable_to_registry`, `not_eligible`, `other`; more may come.
+    """
     usa_group_exempt: bool | None
     """Whether the organisation is covered by an IRS group exemption; null outside the United States."""
     documents: List[ValidationRequestDocument]

@@ -249,7 +249,9 @@ def _metadata(before: GivingLink, given: Any) -> Any:
     """Merged as everywhere; null removes all. Raises InvalidMetadata."""
     if given is None:
         return None
-    merged = {key: value for key, value in {**(before.metadata or {}), **given}.items() if value is not None}
+    if found := metadata_rules.find_metadata_problems(given, merged=True):
+        raise domain.InvalidMetadata(*found)
+    merged = metadata_rules.merge_metadata(before.metadata or {}, given)
     if found := metadata_rules.find_metadata_problems(merged):
         raise domain.InvalidMetadata(*found)
     return merged

@@ -34,7 +34,6 @@ from almoner.platform.http.wire import Metadata, PageQuery, RequestBody, Respons
 Language = Annotated[
     LanguageTag,
     Field(
-        max_length=35,
         description="RFC 5646; one that is not offered falls back to the nearest, then English.",
         examples=["en"],
     ),
@@ -77,9 +76,15 @@ class DonationSessionBody(RequestBody):
         description="Goods or services that the donor receives in return. The page and the receipt state them with "
         "their value, and the page offers no Gift Aid. Requires `currency`; only for `one_time` donations.",
     )
-    suggested_amounts: SuggestedAmounts | None = Field(None, description="Requires `currency`.")
-    minimum: Minimum | None = Field(None, description="Requires `currency`.")
-    maximum: Maximum | None = Field(None, description="Requires `currency`.")
+    suggested_amounts: SuggestedAmounts | None = Field(
+        None, description="Amounts to choose from, in the minor unit of `currency`, which they require."
+    )
+    minimum: Minimum | None = Field(
+        None, description="The least donation, in the minor unit of `currency`, which it requires."
+    )
+    maximum: Maximum | None = Field(
+        None, description="The largest donation, in the minor unit of `currency`, which it requires."
+    )
     designations: Designations | None = None
     offers_dedication: bool = Field(False, description=OFFERS_DEDICATION)
 

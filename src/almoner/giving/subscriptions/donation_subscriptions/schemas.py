@@ -122,11 +122,18 @@ class PendingChangeResponse(msgspec.Struct, frozen=True, rename="camel"):
 class PaymentMethodResponse(msgspec.Struct, frozen=True, rename="camel"):
     """What later gifts are charged to, as the payment provider shows it."""
 
-    type: Annotated[str, msgspec.Meta(description="What it is: `card`.", examples=["card"])]
-    brand: Annotated[str, msgspec.Meta(description="The card's brand.", examples=["visa"])]
-    last4: Annotated[str, msgspec.Meta(description="The last four digits of the card.", examples=["4242"])]
+    type: Annotated[str, msgspec.Meta(description="What it is: `card`; more kinds may come.", examples=["card"])]
+    brand: Annotated[
+        str | None, msgspec.Meta(description="The card's brand; null for what is no card.", examples=["visa"])
+    ]
+    last4: Annotated[
+        str | None, msgspec.Meta(description="The last four digits of the card or account.", examples=["4242"])
+    ]
     expires_at: Annotated[
-        str, msgspec.Meta(description="When the card expires, in UTC.", examples=["2028-12-31T23:59:59.000Z"])
+        str | None,
+        msgspec.Meta(
+            description="When the card expires, in UTC; null for what does not.", examples=["2028-12-31T23:59:59.000Z"]
+        ),
     ]
 
 

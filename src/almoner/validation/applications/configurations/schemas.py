@@ -28,6 +28,7 @@ from almoner.validation.applications.configurations.domain import (
     COMPLIANCE_FLAGS,
     MAX_CHOICES,
     MAX_FIELDS,
+    MAX_LABEL_LENGTH,
     ORGANISATION_TYPES,
     Check,
     Configuration,
@@ -44,7 +45,7 @@ _LABELS: Final = {"en": "Where do you use our product?"}
 _Once = AfterValidator(ensure_unique)
 _Name = Annotated[Text255, Typed]
 Labels = Annotated[
-    dict[str, str],
+    dict[str, Annotated[str, Field(json_schema_extra={"maxLength": MAX_LABEL_LENGTH})]],
     Field(max_length=50, description="By language tag: at least one, of up to 300 characters.", examples=[_LABELS]),
 ]
 Checks = Annotated[list[Check], Field(min_length=1, max_length=4), _Once]

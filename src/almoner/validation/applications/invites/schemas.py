@@ -37,7 +37,6 @@ class ValidationInviteBody(RequestBody):
     language: Annotated[
         LanguageTag,
         Field(
-            max_length=35,
             description="RFC 5646; one that is not offered falls back to the nearest, then English. The applicant may "
             "choose another one.",
             examples=["en-GB"],

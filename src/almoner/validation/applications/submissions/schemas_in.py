@@ -11,7 +11,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import TEST_SUFFIX, IdString
 from almoner.platform.http.texts import EmailAddress, LanguageTag, TypedEmailText
 from almoner.platform.http.wire import CountryCode, Judged, Metadata, PageQuery, RequestBody, Text255, Typed
-from almoner.validation.applications.configurations.domain import MAX_FIELDS
+from almoner.validation.applications.configurations.domain import MAX_ANSWER_LENGTHS, MAX_FIELDS
 from almoner.validation.applications.submissions import search_text
 from almoner.validation.applications.submissions.domain import (
     NonprofitInput,
@@ -81,7 +81,9 @@ _SubTagId = Annotated[str, IdString("activitysubtag", instead=tuple(eligibility.
 _LARGEST: Final = 2**53 - 1  # what every JSON reader keeps exactly
 _Bounds = Field(ge=-_LARGEST, le=_LARGEST)
 Answer = Annotated[
-    str | Annotated[int, _Bounds] | Annotated[float, _Bounds],
+    Annotated[str, Field(json_schema_extra={"maxLength": max(MAX_ANSWER_LENGTHS.values())})]
+    | Annotated[int, _Bounds]
+    | Annotated[float, _Bounds],
     Field(union_mode="left_to_right"),
 ]
 
