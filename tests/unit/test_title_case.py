@@ -11,7 +11,7 @@ Rock'n'Roll; Y'all; I'll; A's; YMCA's; Saint-O'Neil; McGraw-Hill; McDonald House
 MacDonald; MacLeod; MacKenzie; MacArthur; Machine Shop; Macedonia; Macon; Mackinac; Macclesfield; Macmillan Support
 Louis XIV Society; XXIII Club; Pope John XXIII; Class of MCMXC; Mix; Dix; 1st and 21st; 1990s; 4-H Club; U.S. P.T.A.
 PhD Fund; Foo/Bar; D.A.R.E.; Association Française; Sons of Italy; (The) Friends; Star*Kids; Trade-Mark's
-St Marys PTA Inc
+St Marys PTA Inc; AT&T Foundation; (B&O) Railroad; R&B; Smith&Jones Trust
 """
 
 

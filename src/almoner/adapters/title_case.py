@@ -1,8 +1,7 @@
 """A readable case for names that a register keeps in capitals: ``ST MARYS PTA INC`` is shown as ``St Marys PTA Inc``.
 
 The register's own name stays what is stored and compared; this is for reading only, so a rare abbreviation that it
-does not
-know is shown as a word and nothing else depends on it.
+does not know is shown as a word and nothing else depends on it.
 """
 
 import re
@@ -30,6 +29,8 @@ _AS_WORDS: Final = frozenset(
 _APOSTROPHES: Final = "'\u2019\u2018\u02bc`\u00b4"
 _PIECE: Final = re.compile(rf"[^\W_](?:[^\W_]|[\u0300-\u036f]|[{_APOSTROPHES}](?=[^\W_]))*")
 """What is written together: letters and figures, and apostrophes between them. Quotation marks stand outside."""
+_INITIALS: Final = re.compile(r"\W*[^\W\d_]{1,2}(?:&[^\W\d_]{1,2})+\W*")
+"""Letters that are written together by an ampersand: AT&T, B&O, R&B."""
 _PARTS: Final = re.compile(f"([{_APOSTROPHES}])")
 _ORDINAL: Final = re.compile(r"\d+(?:ST|ND|RD|TH|S)")
 _SCOTTISH: Final = re.compile(r"MC[A-Z]{3,}|MAC[BDFGLMNPQT][A-Z]{3,}")
@@ -75,7 +76,8 @@ def join_name_lines(name: str, second: str | None) -> str:
 
 
 def _convert_and_cache(word: str) -> str:
-    shown = _PIECE.sub(lambda piece: _convert_piece(piece.group()), word)
+    spelled = _INITIALS.fullmatch(word) is not None
+    shown = word if spelled else _PIECE.sub(lambda piece: _convert_piece(piece.group()), word)
     if len(_known) < _MOST_WORDS:
         _known[word] = shown
     return shown
