@@ -186,9 +186,11 @@ class Settings(BaseSettings):
     rate_limit_scim: Annotated[Rate, NoDecode, BeforeValidator(settings_values.parse_rate_limit)] = Field(
         Rate(50, 500), description="Rate limit per SCIM key: requests per second, and burst."
     )
-    metrics_token: Annotated[SecretStr, Field(min_length=16)] | None = Field(
-        None,
-        description="Bearer token for `/metrics`. If it is not set, only this machine can read the metrics.",
+    metrics_token: Annotated[SecretStr, Field(min_length=16), AfterValidator(settings_values.check_token)] | None = (
+        Field(
+            None,
+            description="Bearer token for `/metrics`. If it is not set, only this machine can read the metrics.",
+        )
     )
 
     card_testing_limits: Literal["strict", "loose"] | None = Field(
@@ -242,11 +244,13 @@ class Settings(BaseSettings):
     rejected_retention_days: int = Field(
         365,
         ge=30,
+        le=36_500,
         description="Number of days that documents and applicants' details are kept for appeals after a rejection.",
     )
     accepted_retention_days: int = Field(
         2557,
         ge=30,
+        le=36_500,
         description="Number of days that documents and applicants' details are kept as evidence after an acceptance. "
         "Default: 7 years.",
     )
@@ -262,7 +266,9 @@ class Settings(BaseSettings):
         description="Personal token of the operator who runs a command. If it is not set, the command prompts for "
         "the token at the terminal.",
     )
-    webhook_source_addresses: Annotated[list[str], NoDecode, BeforeValidator(settings_values.parse_words)] = Field(
+    webhook_source_addresses: Annotated[
+        list[str], NoDecode, BeforeValidator(settings_values.parse_source_addresses)
+    ] = Field(
         [], description="IP addresses that webhooks are sent from, separated by commas. They are shown to partners."
     )
     mail_url: Annotated[SecretStr, AfterValidator(settings_values.check_mail_url)] | None = Field(
@@ -551,7 +557,23 @@ def build_deployment(settings: Settings, clock: Clock) -> Deployment:
     )
 
 
+_FORMS = {
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_parsing": "must be a number, such as 0.5",
+    "greater_than_equal": "must be {ge} or more",
+    "less_than_equal": "must be {le} or less",
+    "literal_error": "must be {expected}",
+    "too_short": "must have {min_length} characters or more",
+    "string_too_short": "must have {min_length} characters or more",
+    "string_too_long": "must have {max_length} characters or less",
+}
+"""How problems are said that pydantic finds, by their type."""
+
+
 def _problem_sentence(problem: Mapping[str, Any]) -> str:
     name = PREFIX + str(problem["loc"][0]).upper()
     message = str(problem["msg"]).removeprefix("Value error, ")
+    if form := _FORMS.get(str(problem["type"])):
+        message = form.format(**problem.get("ctx", {}))
     return f"{name} {message}" if message.startswith(("is ", "must ")) else f"{name}: {message}"

@@ -9,11 +9,11 @@ from binascii import Error as NotBase64
 from collections.abc import Mapping
 from contextlib import suppress
 from difflib import get_close_matches
-from email.utils import parseaddr
+from email.utils import getaddresses, parseaddr
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Final, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 from zoneinfo import ZoneInfo
 
 from pydantic import SecretStr
@@ -32,6 +32,10 @@ _DATABASE_OPTIONS: Final = (
     "sslpassword", "sslrootcert", "sslcrl", "sslnegotiation", "ssl_min_protocol_version", "ssl_max_protocol_version",
     "target_session_attrs", "application_name", "options", "krbsrvname", "gsslib",
 )  # fmt: skip
+_HOST: Final = re.compile(
+    r"(?=.{1,253}$)(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)*[^\W_](?:[\w-]{0,61}[^\W_])?|[0-9a-f.]*:[0-9a-f:.]+"
+)
+"""A name of a host, or an IPv6 address."""
 _STRIPE_KEY: Final = re.compile(r"(?:sk|rk)_(?:test|live)_[0-9A-Za-z]{4,250}", re.ASCII)
 _STRIPE_SECRET: Final = re.compile(r"whsec_[0-9A-Za-z]{4,200}", re.ASCII)
 
@@ -82,6 +86,17 @@ def parse_networks(value: object) -> object:
         raise ValueError(f"must be networks separated by commas, such as 10.0.0.0/8 ({error})") from None
 
 
+def parse_source_addresses(value: object) -> object:
+    """IP addresses or networks separated by commas."""
+    listed = parse_words(value)
+    try:
+        for word in listed if isinstance(listed, list) else ():
+            ip_network(word, strict=False)
+    except ValueError:
+        raise ValueError("must be IP addresses separated by commas, such as 203.0.113.7,203.0.113.8") from None
+    return listed
+
+
 def check_master_key(value: SecretStr) -> SecretStr:
     """32 bytes in base64."""
     try:
@@ -96,7 +111,10 @@ def check_master_key(value: SecretStr) -> SecretStr:
 def check_database_url(value: SecretStr) -> SecretStr:
     """The address of a PostgreSQL database; of several servers the one that takes writes."""
     text = value.get_secret_value()
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+    except ValueError:  # of an IPv6 address
+        parts = urlsplit("")
     if parts.scheme not in {"postgresql", "postgres"} or not parts.path.strip("/"):
         raise ValueError("must look like postgresql://role:password@host:5432/almoner")
     if "@" in parts.path:
@@ -122,12 +140,8 @@ def _check_database_options(options: Mapping[str, str]) -> None:
 
 def check_mail_url(value: SecretStr) -> SecretStr:
     """Check the URL of a mail server."""
-    parts = urlsplit(value.get_secret_value())
-    try:
-        fits = parts.scheme in {"smtp", "smtps"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # of the port
-        fits = False
-    if not fits:
+    parts = _split_url(value.get_secret_value())
+    if parts is None or parts.scheme not in {"smtp", "smtps"} or not _HOST.fullmatch(parts.hostname or ""):
         raise ValueError("must look like smtp://host:25 or smtps://user:password@host:465")
     return value
 
@@ -135,23 +149,42 @@ def check_mail_url(value: SecretStr) -> SecretStr:
 def check_mail_from(value: str) -> str:
     """A sender, or nothing."""
     name, address = parseaddr(value)
-    if value and (not is_email_address(address) or (name and not value.endswith(">"))):
+    one = len(getaddresses([value])) == 1 and value.count("<") <= 1 and value.isprintable()
+    if value and (not one or not is_email_address(address) or (name and not value.endswith(">"))):
         raise ValueError("must be a sender with an email address, such as Giving <giving@example.org>")
     return value
 
 
 def check_base_url(value: str) -> str:
     """An address without its last slash."""
-    parts = urlsplit(value)
-    if value and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment):
+    parts = _split_url(value)
+    if value and (
+        parts is None or parts.scheme not in {"http", "https"} or not _is_host(parts) or parts.query or parts.fragment
+    ):
         raise ValueError("must be an address such as https://api.example.org")
     return value.rstrip("/")
 
 
+def _split_url(value: str) -> SplitResult | None:
+    """The parts of a URL; None if it is not one."""
+    try:
+        parts = urlsplit(value)
+        fits = parts.port != 0 and value.isprintable() and " " not in value
+    except ValueError:  # of the port, or of an IPv6 address
+        return None
+    return parts if fits else None
+
+
+def _is_host(parts: SplitResult) -> bool:
+    """Whether the URL names a host, and no user."""
+    return bool(parts.hostname and _HOST.fullmatch(parts.hostname)) and parts.username is None
+
+
 def check_notice_url(value: str) -> str:
     """Check the https URL of a page, or ``none``."""
-    parts = urlsplit(value)
-    if value in ("", NO_NOTICE) or (parts.scheme == "https" and parts.hostname and len(value) <= _MAX_URL_LENGTH):
+    parts = _split_url(value)
+    fits = parts is not None and parts.scheme == "https" and _is_host(parts) and len(value) <= _MAX_URL_LENGTH
+    if fits or value in ("", NO_NOTICE):
         return value
     raise ValueError(f"must be an address such as https://www.example.org/privacy, or `{NO_NOTICE}`")
 
@@ -183,9 +216,18 @@ def check_documents_url(value: str | None) -> str | None:
 
 def check_scanner_url(value: str | None) -> str | None:
     """The address of ClamAV's daemon, or ``none``."""
-    parts = urlsplit(value or "")
-    if value and value != NO_SCANNER and (parts.scheme != "clamd" or not (parts.hostname or len(parts.path) > 1)):
+    parts = _split_url(value or "")
+    fits = parts is not None and parts.scheme == "clamd" and bool(parts.hostname or len(parts.path) > 1)
+    if value and value != NO_SCANNER and not fits:
         raise ValueError("must be clamd://host:3310, clamd:///path/of/its/socket, or none")
+    return value
+
+
+def check_token(value: SecretStr) -> SecretStr:
+    """A token that fits a header."""
+    text = value.get_secret_value()
+    if not text.isascii() or not text.isprintable() or " " in text:
+        raise ValueError("must be of ASCII letters, digits and punctuation, without blanks")
     return value
 
 

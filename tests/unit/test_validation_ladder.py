@@ -396,6 +396,8 @@ def test_data_older_than_their_register_publishes_are_not_called_recent(
     ("name", "listed_name"),
     [
         ("Dakota Boys Ranch", "LAKOTA BOYS RANCH"),
+        ("Marion County Humane Society", "MARIN COUNTY HUMANE SOCIETY"),
+        ("Curlews Humane Society", "CURLEW HUMANE SOCIETY"),
         ("Robert Lee Foundation", "ROBERTA LEE FOUNDATION"),
         ("North Dakota Boys Ranch", "SOUTH DAKOTA BOYS RANCH"),
         ("No Kill Shelter", "KILL SHELTER"),

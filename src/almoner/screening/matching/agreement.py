@@ -49,8 +49,8 @@ _PARTIAL: Final = 0.04
 _BRANCH: Final = 0.8
 _SAME: Final = 0.9999
 """From here on all words are the same: the worth of many adds up to a little less than one."""
-_DISTINCTIVE: Final = 0.6
-"""What a word is worth that tells bodies apart by itself: about a hundred names of the master file have it at most."""
+_DISTINCTIVE: Final = 0.7
+"""What a word is worth that tells bodies apart by itself: about forty names of the master file have it at most."""
 _OF_SEVERAL_NAMES: Final = 3
 _SHARED_BY_MANY: Final = 0.1
 _CHAPTERS: Final = frozenset(
