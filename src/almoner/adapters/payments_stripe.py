@@ -198,10 +198,10 @@ class StripeProvider:
         params = _session_params(order, self._mark)
         with translate_errors("a new payment"):
             answer = await self._line.client.v1.checkout.sessions.create_async(params, {"idempotency_key": order.key})
-        made = self._shown(parse_response(answer, CheckoutSession), 0)
-        if made.money != order.money or made.reference != order.reference or made.url is None:
+        result = self._shown(parse_response(answer, CheckoutSession), 0)
+        if result.money != order.money or result.reference != order.reference or result.url is None:
             raise ProviderFailure("Stripe returned a different payment")
-        return made
+        return result
 
     async def fetch(self, payment: str) -> ProviderPayment:
         """The current state of a payment.
@@ -258,12 +258,12 @@ class StripeProvider:
         intent = paid.intent
         if intent is None or paid.currency.upper() != money.currency:
             raise RefundRefused("Stripe has no money for this payment in this currency")
-        made = await self._refunded(intent, key) or await self._send_back(intent, key, money)
-        if made.payment_intent != intent.id or from_stripe_amount(made.amount, made.currency) != money:
+        result = await self._refunded(intent, key) or await self._send_back(intent, key, money)
+        if result.payment_intent != intent.id or from_stripe_amount(result.amount, result.currency) != money:
             raise ProviderFailure("Stripe returned a different refund")
-        if made.status in _NOT_ARRIVED:
-            raise RefundRefused(f"Stripe says that the refund is {made.status}")
-        return ProviderRefund(made.id, money)
+        if result.status in _NOT_ARRIVED:
+            raise RefundRefused(f"Stripe says that the refund is {result.status}")
+        return ProviderRefund(result.id, money)
 
     async def _refunded(self, intent: PaymentIntent, key: str) -> Refund | None:
         """What was sent back with this key: Stripe forgets keys after a day, and a lost answer may be older (I6)."""
@@ -271,8 +271,8 @@ class StripeProvider:
         while more:
             with translate_errors("refunds"):
                 page = parse_response(await self._line.client.v1.refunds.list_async(asked), RefundList)
-            if made := next((one for one in page.data if (one.metadata or {}).get(REFERENCE_KEY) == key), None):
-                return made
+            if result := next((one for one in page.data if (one.metadata or {}).get(REFERENCE_KEY) == key), None):
+                return result
             more = page.has_more and bool(page.data)
             asked["starting_after"] = page.data[-1].id if more else ""
         return None
@@ -296,15 +296,15 @@ class StripeProvider:
         """The current state of a refund. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
         paid = await self._find(payment)
         with translate_errors(refund):
-            made = parse_response(await self._line.client.v1.refunds.retrieve_async(refund), Refund)
-        own = paid.intent is not None and made.payment_intent == paid.intent.id
-        failed = made.status in _NOT_ARRIVED
+            result = parse_response(await self._line.client.v1.refunds.retrieve_async(refund), Refund)
+        own = paid.intent is not None and result.payment_intent == paid.intent.id
+        failed = result.status in _NOT_ARRIVED
         return ProviderRefundState(
-            made.id,
-            paid.id if own else made.payment_intent or "",
-            from_stripe_amount(made.amount, made.currency),
+            result.id,
+            paid.id if own else result.payment_intent or "",
+            from_stripe_amount(result.amount, result.currency),
             live=paid.live,
-            why=f"{made.status}: {made.failure_reason or 'no reason given'}" if failed else None,
+            why=f"{result.status}: {result.failure_reason or 'no reason given'}" if failed else None,
         )
 
     def refund_status_reader(self) -> "StripeProvider":

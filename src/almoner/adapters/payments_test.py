@@ -266,10 +266,10 @@ class TestProvider:
         """Send money of a paid payment back. Raises NoSuchPayment, RefundRefused, ProviderFailure."""
         path = f"/v1/payments/{quote(payment, safe='')}/refunds"
         body = {"amount": money.minor, "currency": money.currency}
-        made = _parse_response(await self._create(path, key, body), _Refund)
-        if (made.payment, made.amount, made.currency) != (payment, money.minor, money.currency):
+        result = _parse_response(await self._create(path, key, body), _Refund)
+        if (result.payment, result.amount, result.currency) != (payment, money.minor, money.currency):
             raise ProviderFailure("the provider returned a different refund")
-        return ProviderRefund(made.id, money)
+        return ProviderRefund(result.id, money)
 
     async def disputes(self, payment: str) -> list[ProviderDispute]:
         """The disputes of a payment, oldest first. Raises NoSuchPayment, ProviderFailure."""

@@ -92,10 +92,10 @@ class CraIdentificationReader:
                     yield row
                     continue
                 number, name, more = _read_columns(row, needed, optional, reading)
-                made = _entry(row.line, number, name, more, {"year": year}, f"T3010 {year}".strip(), place)
-                if isinstance(made, RejectedRow):
+                result = _entry(row.line, number, name, more, {"year": year}, f"T3010 {year}".strip(), place)
+                if isinstance(result, RejectedRow):
                     reading.discard_unreadable_values()
-                yield made
+                yield result
                 yield from reading.pop_unreadable_values(row.line)
 
 

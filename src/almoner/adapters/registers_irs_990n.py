@@ -47,9 +47,9 @@ class Irs990NReader:
         for place, file in enumerate(files):
             reading = ValueReader(place)
             for line, fields in irs.read_rows(file, irs.NOTICES):
-                made = _entry(fields, reading)
-                if isinstance(made, RegisterEntry):
-                    yield made
+                result = _entry(fields, reading)
+                if isinstance(result, RegisterEntry):
+                    yield result
                     yield from reading.pop_unreadable_values(line)
                     continue
                 reading.discard_unreadable_values()
@@ -57,7 +57,7 @@ class Irs990NReader:
                 name = clean_text(fields[_NAME]) if len(fields) == _FIELDS else ""
                 number = clean_text(fields[0])
                 yield irs.build_rejected_row(
-                    line, made, irs.leading_number_fields(fields), file=place, number=number, name=name
+                    line, result, irs.leading_number_fields(fields), file=place, number=number, name=name
                 )
 
 

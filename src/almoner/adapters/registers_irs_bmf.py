@@ -100,15 +100,15 @@ def _read_rows(file: SourceFile, place: int) -> Iterator[SourceRow]:
             facts = dict(compress(zip(columns, values, strict=True), values))
             if not line.isascii() or _is_odd(line) or not _NOTHING.isdisjoint(values):
                 facts = {column: text for column, text in reading.read_texts(facts).items() if text}
-            made = _entry(facts, reading)
-            if isinstance(made, RegisterEntry):
-                yield made
+            result = _entry(facts, reading)
+            if isinstance(result, RegisterEntry):
+                yield result
                 yield from reading.pop_unreadable_values(nth)
             else:
                 reading.discard_unreadable_values()
                 stated = facts.get
                 yield irs.build_rejected_row(
-                    nth, made, values, file=place, number=stated("EIN", ""), name=stated("NAME", "")
+                    nth, result, values, file=place, number=stated("EIN", ""), name=stated("NAME", "")
                 )
         elif line.endswith(("\n", "\r")):
             if not line.isspace():

@@ -33,15 +33,15 @@ class IrsPub78Reader:
         for place, file in enumerate(files):
             reading = ValueReader(place)
             for line, fields in irs.read_rows(file, irs.PUB78):
-                made = _entry(fields, reading)
-                if isinstance(made, RegisterEntry):
-                    yield made
+                result = _entry(fields, reading)
+                if isinstance(result, RegisterEntry):
+                    yield result
                     yield from reading.pop_unreadable_values(line)
                     continue
                 reading.discard_unreadable_values()
                 whole = fields if len(fields) == _FIELDS else irs.leading_number_fields(fields)
                 name = clean_text(fields[1]) if len(fields) == _FIELDS else ""
-                yield irs.build_rejected_row(line, made, whole, file=place, number=clean_text(fields[0]), name=name)
+                yield irs.build_rejected_row(line, result, whole, file=place, number=clean_text(fields[0]), name=name)
 
 
 def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:

@@ -40,15 +40,15 @@ class IrsRevocationsReader:
         for place, file in enumerate(files):
             reading = ValueReader(place)
             for line, fields in irs.read_rows(file, irs.REVOCATIONS):
-                made = _entry(fields, reading)
-                if isinstance(made, RegisterEntry):
-                    yield made
+                result = _entry(fields, reading)
+                if isinstance(result, RegisterEntry):
+                    yield result
                     yield from reading.pop_unreadable_values(line)
                     continue
                 reading.discard_unreadable_values()
                 name = clean_text(fields[1]) if len(fields) == _FIELDS else ""
                 yield irs.build_rejected_row(
-                    line, made, _without_street(fields), file=place, number=clean_text(fields[0]), name=name
+                    line, result, _without_street(fields), file=place, number=clean_text(fields[0]), name=name
                 )
 
 

@@ -83,12 +83,12 @@ class StripeSavedMethods:
         Raises PaymentMethodGone, ProviderFailure.
         """
         try:
-            made = await self.find_charge(charge.reference, charge.customer) or shown(await self._charge(charge))
+            result = await self.find_charge(charge.reference, charge.customer) or shown(await self._charge(charge))
         except NoSuchPayment:
             raise PaymentMethodGone(charge.payment_method) from None
-        if made.money != charge.money or made.reference != charge.reference:
+        if result.money != charge.money or result.reference != charge.reference:
             raise ProviderFailure("Stripe returned a different charge")
-        return made
+        return result
 
     async def _charge(self, charge: OffSessionCharge) -> OffSessionIntent:
         params: PaymentIntentCreateParams = {

@@ -67,24 +67,28 @@ async def draft_claim(
     charity = parse_id(tx, "organisation", organisation)
     moment = tx.now if before is None else _moment(before)
     try:
-        made = await gift_aid_claims.draft_claim(tx, charity, moment, year=year, aggregate=aggregate, by=officer.id)
+        created = await gift_aid_claims.draft_claim(tx, charity, moment, year=year, aggregate=aggregate, by=officer.id)
     except NotFound:
         raise GiftAidClaimError(f"there is no organisation {organisation}") from None
-    parts = [f"Left out {tx.ids.text('donation', one.donation_id)}: {one.reported}" for one in made.left_out[:_SHOWN]]
-    if len(made.left_out) > _SHOWN:
-        parts.append(f"{len(made.left_out) - _SHOWN:,} more are left out. Fix these first.")
-    if made.claim is None:
+    parts = [
+        f"Left out {tx.ids.text('donation', one.donation_id)}: {one.reported}" for one in created.left_out[:_SHOWN]
+    ]
+    if len(created.left_out) > _SHOWN:
+        parts.append(f"{len(created.left_out) - _SHOWN:,} more are left out. Fix these first.")
+    if created.claim is None:
         parts.append("No donations can be claimed.")
     else:
-        claim_id = tx.ids.text(_TYPE, made.claim.id)
+        claim_id = tx.ids.text(_TYPE, created.claim.id)
         await officer.record_audit_entry(
-            tx, DEPLOYMENT, "gift_aid_claim.drafted", claim_id, donations=made.claim.donations, charity=organisation
+            tx, DEPLOYMENT, "gift_aid_claim.drafted", claim_id, donations=created.claim.donations, charity=organisation
         )
-        parts += [f"claim  {claim_id}", _sums(made.claim)]
-    if made.expired:
-        parts.append(f"{made.expired:,} donations are past HMRC's deadline and can no longer be claimed.")
-    if made.waiting:
-        parts.append(f"At least {made.waiting:,} donations must wait for the next claim, because this claim is full.")
+        parts += [f"claim  {claim_id}", _sums(created.claim)]
+    if created.expired:
+        parts.append(f"{created.expired:,} donations are past HMRC's deadline and can no longer be claimed.")
+    if created.waiting:
+        parts.append(
+            f"At least {created.waiting:,} donations must wait for the next claim, because this claim is full."
+        )
     return parts
 
 

@@ -176,12 +176,12 @@ async def propose(
         fields=given,
         note=reported,
     )
-    made = await payee_bank_accounts.propose_account(tx, proposal, note=reported, by=officer.id)
-    await _record(tx, officer, "payee.proposed", made)
-    parts = [f"{tx.ids.text(_TYPE, made.id)} proposed: {made.masked_number}, {made.holder}."]
-    parts += [f"Warning: {one}." for one in await payee_bank_accounts.account_warnings(tx, made)]
-    who = "Two other finance operators" if made.is_change else "Another finance operator"
-    return [*parts, f"{who} must approve it{'. Disbursements to it wait until then' if made.is_change else ''}."]
+    created = await payee_bank_accounts.propose_account(tx, proposal, note=reported, by=officer.id)
+    await _record(tx, officer, "payee.proposed", created)
+    parts = [f"{tx.ids.text(_TYPE, created.id)} proposed: {created.masked_number}, {created.holder}."]
+    parts += [f"Warning: {one}." for one in await payee_bank_accounts.account_warnings(tx, created)]
+    who = "Two other finance operators" if created.is_change else "Another finance operator"
+    return [*parts, f"{who} must approve it{'. Disbursements to it wait until then' if created.is_change else ''}."]
 
 
 @commands.command("approve")

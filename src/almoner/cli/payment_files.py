@@ -98,31 +98,32 @@ async def create(
     payment-files release`.
     """
     own = _own(currency.strip().upper())
-    made = await payment_files.create_file(
+    created = await payment_files.create_file(
         tx, own, execution_date.date() if execution_date else tx.now.date(), by=officer.id
     )
-    if made.file is not None:
-        await _record(tx, officer, "payment_file.made", made.file)
+    if created.file is not None:
+        await _record(tx, officer, "payment_file.made", created.file)
     parts = [
         f"Left out: {await _left_out(tx, payout, why)}"
         for payouts, why in (
-            (made.without_account, "has no approved payee account: see `almoner payee-accounts`"),
-            (made.held, _HELD),
+            (created.without_account, "has no approved payee account: see `almoner payee-accounts`"),
+            (created.held, _HELD),
         )
         for payout in payouts[:_SHOWN]
     ]
-    if more := sum(max(0, len(payouts) - _SHOWN) for payouts in (made.without_account, made.held)):
+    if more := sum(max(0, len(payouts) - _SHOWN) for payouts in (created.without_account, created.held)):
         parts.append(f"Left out: {more:,} more")
-    if made.file is None:
+    if created.file is None:
         return [*parts, f"There are no disbursements in {own.single_release_limit.currency} to pay."]
-    who = "another finance operator must release it" if made.file.requires_second_approval else "release it"
+    who = "another finance operator must release it" if created.file.requires_second_approval else "release it"
     return [
         *parts,
         (
-            f"{tx.ids.text(_TYPE, made.file.id)} created: {format_amount(made.file.total)} in {_payments(made.file)}, "
-            f"execution date {made.file.execution_date}, sha256 {made.file.sha256.hex()}."
+            f"{tx.ids.text(_TYPE, created.file.id)} created: {format_amount(created.file.total)} in "
+            f"{_payments(created.file)}, execution date "
+            f"{created.file.execution_date}, sha256 {created.file.sha256.hex()}."
         ),
-        *await _changed_texts(tx, made.file),
+        *await _changed_texts(tx, created.file),
         f"The file is not written yet: {who} with `almoner payment-files release`.",
     ]
 

@@ -64,11 +64,11 @@ async def propose(
     tax receipts.
     """
     scope = Partner(parse_id(tx, "partner", partner))
-    made = await receipts.propose_donee(
+    created = await receipts.propose_donee(
         tx, scope, legal_name=legal_name, ein=ein, address=address, note=note.strip(), by=officer.id
     )
-    await _record(tx, officer, "receipt_donee.proposed", made)
-    return f"{tx.ids.text(_TYPE, made.id)} proposed. Another finance operator must approve it."
+    await _record(tx, officer, "receipt_donee.proposed", created)
+    return f"{tx.ids.text(_TYPE, created.id)} proposed. Another finance operator must approve it."
 
 
 @commands.command("approve")

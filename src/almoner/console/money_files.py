@@ -295,12 +295,14 @@ class PaymentFilePages:
         except ValueError:
             raise IncorrectParams("date: enter a date such as 2026-11-30") from None
         officer = Officer(self._context, visitor)
-        made = await payment_files.create_file(tx, own, day, by=officer.id)
-        if made.file is None:
-            raise PaymentFileError(await self._nothing(tx, entered_values["currency"], made.without_account, made.held))
-        await _audit(tx, officer, "payment_file.made", made.file)
-        left = f"{len(made.without_account)}.{len(made.held)}"
-        return f"{_KIND.address(tx, made.file)}?left={left}"
+        created = await payment_files.create_file(tx, own, day, by=officer.id)
+        if created.file is None:
+            raise PaymentFileError(
+                await self._nothing(tx, entered_values["currency"], created.without_account, created.held)
+            )
+        await _audit(tx, officer, "payment_file.made", created.file)
+        left = f"{len(created.without_account)}.{len(created.held)}"
+        return f"{_KIND.address(tx, created.file)}?left={left}"
 
     async def _nothing(
         self, tx: Tx, currency: str, homeless: Sequence[Disbursement], held: Sequence[Disbursement]

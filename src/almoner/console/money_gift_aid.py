@@ -377,7 +377,7 @@ class GiftAidClaimPages:
         try:
             if charity is None:
                 raise NotFound
-            made = await gift_aid_claims.draft_claim(
+            created = await gift_aid_claims.draft_claim(
                 tx,
                 charity,
                 _before(entered_values["before"]) or tx.now,
@@ -387,19 +387,19 @@ class GiftAidClaimPages:
             )
         except NotFound:
             raise IncorrectParams("charity: there is no organisation with this ID") from None
-        left = [f"{tx.ids.text('donation', one.donation_id)}: {one.reported}" for one in made.left_out[:20]]
-        if made.claim is None:
+        left = [f"{tx.ids.text('donation', one.donation_id)}: {one.reported}" for one in created.left_out[:20]]
+        if created.claim is None:
             raise GiftAidClaimError(" ".join(["No donations can be claimed.", *left]))
-        claim_id = tx.ids.text(_TYPE, made.claim.id)
+        claim_id = tx.ids.text(_TYPE, created.claim.id)
         await officer.record_audit_entry(
             tx,
             DEPLOYMENT,
             "gift_aid_claim.drafted",
             claim_id,
-            donations=made.claim.donations,
+            donations=created.claim.donations,
             charity=entered_values["charity"],
         )
-        return f"{_PATH}/{claim_id}?left={len(made.left_out)}&expired={made.expired}&waiting={made.waiting}"
+        return f"{_PATH}/{claim_id}?left={len(created.left_out)}&expired={created.expired}&waiting={created.waiting}"
 
     async def _about_schedule(self, tx: Tx, visitor: Visitor) -> ActionPage:
         claim = await _KIND.find(self._context, tx, visitor)

@@ -329,6 +329,6 @@ class PayeeAccountPages:
             fields={name: entered_values[name] or None for name in _NUMBERS},
             note=entered_values["note"],
         )
-        made = await payee_bank_accounts.propose_account(tx, proposal, note=entered_values["note"], by=officer.id)
-        await _audit(tx, officer, "payee.proposed", made)
-        return _KIND.address(tx, made)
+        created = await payee_bank_accounts.propose_account(tx, proposal, note=entered_values["note"], by=officer.id)
+        await _audit(tx, officer, "payee.proposed", created)
+        return _KIND.address(tx, created)

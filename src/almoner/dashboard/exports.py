@@ -87,7 +87,7 @@ def may_download(member: Member, export: CsvExport) -> bool:
 async def request_export(tx: Tx, member: Member, record_list: RecordList, query: str) -> CsvExport | None:
     """Enqueue the export of a list; None if the partner has reached the limit."""
     partner = Partner(member.realm.id)
-    made = CsvExport(
+    created = CsvExport(
         tx.new_id(),
         member.person.id,
         record_list.path,
@@ -98,10 +98,10 @@ async def request_export(tx: Tx, member: Member, record_list: RecordList, query:
         tx.now,
         tx.now + EXPORT_RETENTION,
     )
-    if not await store_exports.insert_export(tx, partner, made, MOST_EXPORTS):
+    if not await store_exports.insert_export(tx, partner, created, MOST_EXPORTS):
         return None
-    await PREPARE.enqueue(tx, ExportJobDetails(partner.id, made.id), lane=f"csv_exports:{partner.id}")
-    return made
+    await PREPARE.enqueue(tx, ExportJobDetails(partner.id, created.id), lane=f"csv_exports:{partner.id}")
+    return created
 
 
 @file_tasks.job(PREPARE, limit=_LONGEST)

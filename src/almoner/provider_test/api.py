@@ -248,14 +248,14 @@ class MerchantApi:
         key = request.headers["idempotency-key"]
         async with self.database.write() as tx:
             charge = _new_charge(asked, tx.now)
-            made = await service.charge_off_session(tx, charge, asked.customer, key, _fingerprint(asked))
-        match made:
+            created = await service.charge_off_session(tx, charge, asked.customer, key, _fingerprint(asked))
+        match created:
             case Payment():
-                return await self._answer(made)
+                return await self._answer(created)
             case ChargeRefusal.NO_SUCH_METHOD:
-                return _error_response(404, made.value, "There is no such saved card.")
+                return _error_response(404, created.value, "There is no such saved card.")
             case ChargeRefusal.NO_SUCH_AGREEMENT:
-                return _error_response(422, made.value, "No paid payment in which the donor agreed was named.")
+                return _error_response(422, created.value, "No paid payment in which the donor agreed was named.")
             case ChargeRefusal.KEY_REUSED:
                 return _error_response(409, "idempotency_key_reused", "This Idempotency-Key was used with other data.")
 
@@ -308,10 +308,12 @@ class MerchantApi:
             return asked
         key, new = request.headers["idempotency-key"], service.new_refund_id()
         async with self.database.write() as tx:
-            made = await service.refund_payment(tx, request.path_params["id"], asked.amount, asked.currency, key, new)
-        match made:
+            created = await service.refund_payment(
+                tx, request.path_params["id"], asked.amount, asked.currency, key, new
+            )
+        match created:
             case Refund():
-                return _json_response(RefundResponse(made.id, made.payment_id, made.amount, made.currency))
+                return _json_response(RefundResponse(created.id, created.payment_id, created.amount, created.currency))
             case RefundRefusal.NO_SUCH_PAYMENT:
                 return _error_response(404, "not_found", "There is no such payment.")
             case RefundRefusal.KEY_REUSED:

@@ -103,12 +103,12 @@ async def charge_off_session(
         return ChargeRefusal.NO_SUCH_METHOD
     if first is None or first.status != "succeeded" or first.kind != "payment":
         return ChargeRefusal.NO_SUCH_AGREEMENT
-    made = await store.create_payment(tx, charge, key, fingerprint)
-    if made is None:
+    created = await store.create_payment(tx, charge, key, fingerprint)
+    if created is None:
         return ChargeRefusal.KEY_REUSED
-    if made.id != charge.id:
-        return made
-    tried = replace(made, attempts=1, brand=method.brand, last_four=method.last_four)
+    if created.id != charge.id:
+        return created
+    tried = replace(created, attempts=1, brand=method.brand, last_four=method.last_four)
     reason = method.decline_at(tx.now)
     if method.fails_with is not None:
         await store.update_payment_method(tx, replace(method, fails_with=None))

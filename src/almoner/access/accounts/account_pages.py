@@ -78,7 +78,7 @@ class AccountPages:
     async def account(self, visitor: Visitor) -> Response:
         """The account overview: profile, sign-in methods and recent activity."""
         async with self._db.read() as tx:
-            held = await credentials.get_factors(tx, visitor.person)
+            factors = await credentials.get_factors(tx, visitor.person)
             found = await sign_ins.list_by_person(tx, visitor.person)
             bound = await identities.list_by_person(tx, visitor.person)
             partner = visitor.realm.partner
@@ -92,7 +92,7 @@ class AccountPages:
         language = self._pages.language(visitor.language)
         roles = [language.text(f"desk.role.{role}") for role in ROLE_NAMES if role in visitor.person.roles]
         real_now = self._clock.real_now()
-        ways = _account_settings(held, sum(one.is_unexpired(real_now) for one in found), language)
+        ways = _account_settings(factors, sum(one.is_unexpired(real_now) for one in found), language)
         if bound or provider:
             ways.insert(-1, _provider_setting(bound, language))
         held_roles = formats.comma(language.locale).join(roles)
@@ -116,13 +116,13 @@ class AccountPages:
                 except (PasswordTooWeak, SignInOverloaded) as error:
                     problems = {"password": password_refusal_text(error, language)}
         async with self._db.read() as tx:
-            held = await credentials.get_factors(tx, visitor.person)
+            factors = await credentials.get_factors(tx, visitor.person)
         return self._show(
             visitor,
             "password.html",
             status=422 if problems else 200,
             problems=problems,
-            set=held.password,
+            set=factors.password,
             user_name=visitor.person.user_name,
             shortest=SHORTEST_PASSWORD,
         )
@@ -186,14 +186,14 @@ class AccountPages:
         refused: str = "",
     ) -> Response:
         async with self._db.read() as tx:
-            held = await credentials.get_factors(tx, visitor.person)
+            factors = await credentials.get_factors(tx, visitor.person)
         return self._show(
             visitor,
             "authenticator.html",
             status=422 if problems else 409 if refused else 200,
             problems=problems or {},
             refused=refused and self._pages.language(visitor.language).text(refused),
-            confirmed=held.authenticator,
+            confirmed=factors.authenticator,
             set_up=set_up,
         )
 
@@ -201,11 +201,11 @@ class AccountPages:
         """Create new recovery codes and show them once."""
         codes: list[str] = []
         async with self._db.write() as tx:
-            held = await credentials.get_factors(tx, visitor.person)
-            if visitor.form and held.has_second_factor:
+            factors = await credentials.get_factors(tx, visitor.person)
+            if visitor.form and factors.has_second_factor:
                 codes = await account.create_recovery_codes(tx, visitor.person, visitor.browser)
         fresh = visitor.query.get("done") == "authenticator"
-        return self._show(visitor, "recovery_codes.html", codes=codes, held=held, just_added=fresh)
+        return self._show(visitor, "recovery_codes.html", codes=codes, held=factors, just_added=fresh)
 
     async def passkeys(self, visitor: Visitor) -> Response:
         """Add a passkey, or remove one."""

@@ -252,10 +252,10 @@ class SignInPages:
     ) -> Response:
         language = self._pages.language(visitor.language)
         async with self._db.read() as tx:
-            held = await credentials.get_factors(tx, visitor.person)
+            factors = await credentials.get_factors(tx, visitor.person)
             options = (
                 await passkeys.authentication_options(tx, visitor.csrf.encode(), visitor.person)
-                if held.passkeys
+                if factors.passkeys
                 else ""
             )
             provider = await _find_sso_option(tx, visitor.place) if visitor.sign_in.method == "provider" else None
@@ -267,7 +267,7 @@ class SignInPages:
             status=status,
             passkeys=bool(options),
             problems=_texts(problems, language, wait),
-            held=held,
+            held=factors,
             options=options,
             provider=provider,
             next=next_path,

@@ -71,7 +71,7 @@ class KeyPages:
             try:
                 async with self._context.db.write() as tx:
                     kind = _read_kind(visitor, typed.kind)
-                    made = await api_keys.create(
+                    created = await api_keys.create(
                         tx,
                         partner_of_visitor(visitor),
                         self._context.audit_context(visitor),
@@ -84,7 +84,7 @@ class KeyPages:
             except IncorrectParams as error:
                 problems = _creation_problems(error, typed, texts)
             else:
-                return self._secret(visitor, texts, *made)
+                return self._secret(visitor, texts, *created)
         return self._show(
             visitor,
             texts,

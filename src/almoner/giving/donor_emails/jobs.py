@@ -143,23 +143,23 @@ async def _remaining_then(tx: Tx, refund: Refund, donation: Donation) -> int:
 async def compose_reassignment(tx: Tx, mails: MailRenderer, job: JobOf[About]) -> Email | None:
     """The email about a reassignment, with the reason and the donor's options; None after a full refund."""
     donation = await donations.get(tx, ALL_PARTNERS, job.details.id)
-    made = await reassignments.newest_reassignment(tx, donation.id)
+    created = await reassignments.newest_reassignment(tx, donation.id)
     stored = donation.money - donation.refunded.money if donation.refunded else donation.money
-    if made is None or not stored:
+    if created is None or not stored:
         return None
     partner = Partner(donation.partner_id)
     return await _email(
         tx,
         mails,
         donation,
-        f"reassigned:{made.id}",
-        made.target,
+        f"reassigned:{created.id}",
+        created.target,
         PAGE_PURPOSE,
         amount=stored,
-        former=(await hosted_page.nonprofit_profile_of(tx, partner, made.source)).name,
+        former=(await hosted_page.nonprofit_profile_of(tx, partner, created.source)).name,
         issuer=await _issuer(tx, partner, donation),
         on=donation.reassigned_at or job.due_at,
-        why=f"reassigned.why.{made.ground or 'unknown'}",
+        why=f"reassigned.why.{created.ground or 'unknown'}",
     )
 
 

@@ -113,7 +113,7 @@ def parse_filters(tx: Tx, query: OrganisationsQuery) -> OrganisationFilters:
             found.append(tuple(id_ for id_ in parsed if id_))
         return tuple(found)
 
-    made = OrganisationFilters(
+    created = OrganisationFilters(
         country_code=query.country_code,
         types=tuple(query.type),
         categories=ids("category[]", query.category, "category"),
@@ -128,7 +128,7 @@ def parse_filters(tx: Tx, query: OrganisationsQuery) -> OrganisationFilters:
         reasons.append("query.page and query.cursor exclude each other")
     if reasons:
         raise IncorrectParams(*reasons)
-    return made
+    return created
 
 
 class OrganisationCategoryResponse(ResponseRecord):

@@ -58,7 +58,7 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
     await store_merge.insert_entries(tx, doing)
     if source.lists_organisations:
         await merging.merge_organisations(tx, doing, compared=True)
-    made = RegisterImport(
+    created = RegisterImport(
         id=load_id,
         registry_code=newest.registry_code,
         source=source.code,
@@ -74,13 +74,13 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
         moved=counts.moved,
         rolls_back=newest.id,
     )
-    await store.insert_load(tx, registry_id, made, [], {})
+    await store.insert_load(tx, registry_id, created, [], {})
     await store.update_source_dates(tx, source.code, registry_id)
     relinked = await merges.revert_links_of_load(tx, newest.id, load_id)
     scope = await merging.scope_of_load(tx, doing, parts)
     await merges.apply_links_to_organisations(tx, load_id, newest.data_as_of, scope, relinked)
     await store_staging.end_reading(tx, reading_id)
-    return made
+    return created
 
 
 async def _stage(tx: Tx, source: RegisterSource, reading_id: UUID, newest: RegisterImport) -> int:

@@ -324,10 +324,10 @@ class Cluster:
         command += ["--locale=C", f"--lc-ctype={'UTF-8' if sys.platform == 'darwin' else 'C.UTF-8'}"]
         if self.programs.major >= _BUILTIN_LOCALE_SINCE:
             command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        made = subprocess.run(command, capture_output=True, text=True, check=False, **self.account.popen_arguments())
-        if made.returncode != 0:
+        result = subprocess.run(command, capture_output=True, text=True, check=False, **self.account.popen_arguments())
+        if result.returncode != 0:
             shutil.rmtree(unfinished, ignore_errors=True)
-            raise unavailable_error(self.home, find_failure_cause(made.stderr))
+            raise unavailable_error(self.home, find_failure_cause(result.stderr))
         unfinished.rename(self.data_folder)
 
     def _launch(self) -> None:

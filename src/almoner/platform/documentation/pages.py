@@ -149,9 +149,9 @@ def _resolve_link(page: PurePosixPath, link: re.Match[str]) -> str:
 def _with_links(text: str) -> Markup:
     """Plain text, in which links to other pages can be followed."""
     parts = re.split(rf"\[([^\]]+)\]\(({PREFIX}/[^)\s]+)\)", text)
-    made = []
+    result = []
     for number in range(0, len(parts), 3):
-        made.append(escape(parts[number]))
+        result.append(escape(parts[number]))
         if number + 2 < len(parts):
-            made.append(Markup('<a href="{}">{}</a>').format(parts[number + 2], parts[number + 1]))
-    return Markup("").join(made)
+            result.append(Markup('<a href="{}">{}</a>').format(parts[number + 2], parts[number + 1]))
+    return Markup("").join(result)

@@ -36,25 +36,25 @@ async def record_evaluation(
     facts: Mapping[str, object] | None = None,
 ) -> Evaluation:
     """Store what the steps of an evaluation of the partner's record found."""
-    made = Evaluation(tx.new_id(), tuple(steps), tx.now, occasion, outcome, tuple(reasons), facts or {})
+    result = Evaluation(tx.new_id(), tuple(steps), tx.now, occasion, outcome, tuple(reasons), facts or {})
     await tx.execute(
         """
         insert into evidence (
             id, kind, record_id, partner_id, occasion, outcome, reasons, facts, steps, recorded_at
         ) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         """,
-        made.id,
+        result.id,
         kind,
         record_id,
         partner.id,
         occasion,
         outcome,
-        made.reasons,
-        dict(made.facts),
-        made.steps,
-        made.at,
+        result.reasons,
+        dict(result.facts),
+        result.steps,
+        result.at,
     )
-    return made
+    return result
 
 
 LATEST: Final = f"{_OF_RECORD} and facts @> $2 and steps @> $3 order by id desc limit 1"

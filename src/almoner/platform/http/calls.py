@@ -81,8 +81,8 @@ class ApiCall:
     ) -> ListResponse[Any]:
         """The response for one page, from ``page.limit`` fetched rows in reading order."""
         shown: PageRows[R] = page_rows(page, fetched)
-        made = page_links(self.db.deployment.base_urls.api + self.path, self.parameters, self._cursors(), shown, key)
-        return ListResponse([record(row) for row in shown.rows], total, page.size, made, extra)
+        result = page_links(self.db.deployment.base_urls.api + self.path, self.parameters, self._cursors(), shown, key)
+        return ListResponse([record(row) for row in shown.rows], total, page.size, result, extra)
 
     def unpaged_list_response(
         self, rows: Sequence[R], record: Callable[[R], ResponseRecord], query: UnpagedQuery
@@ -92,8 +92,8 @@ class ApiCall:
             rows = rows[::-1]
         address = self.db.deployment.base_urls.api + self.path
         current = address + ("?" + urlencode(self.parameters) if self.parameters else "")
-        made: dict[str, str | None] = {"current": current, "next": None, "prev": None}
-        return ListResponse([record(row) for row in rows], len(rows), len(rows), made)
+        result: dict[str, str | None] = {"current": current, "next": None, "prev": None}
+        return ListResponse([record(row) for row in rows], len(rows), len(rows), result)
 
     def _cursors(self) -> Cursors:
         partner = self.identified.partner.id if self.identified else None

@@ -43,10 +43,10 @@ class Descriptions:
 
     def schema(self, name: str, schema: Schema) -> Schema:
         """The schema with a description for each of its members."""
-        made = dict(schema)
-        if "properties" in made:
-            made["properties"] = {key: self._member(name, key, one) for key, one in made["properties"].items()}
-        return made
+        result = dict(schema)
+        if "properties" in result:
+            result["properties"] = {key: self._member(name, key, one) for key, one in result["properties"].items()}
+        return result
 
     def _member(self, schema: str, name: str, property_: Schema) -> Schema:
         described = _described(property_)

@@ -72,14 +72,14 @@ class ExampleBuilder:
         if not properties:
             return conventions.field_example(name) or {}
         required = schema.get("required", ())
-        made: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for key, value in properties.items():
             wanted = key in required or (not whole and self._is_declared(value) and not self._is_id(value))
             if wanted and whole and self._stays_null(value, key):
-                made[key] = None
+                result[key] = None
             elif wanted:
-                made[key] = self._make(value, key, whole=whole)
-        return made
+                result[key] = self._make(value, key, whole=whole)
+        return result
 
     def _array(self, schema: Schema, name: str, *, whole: bool) -> Any:
         known = conventions.field_example(name)

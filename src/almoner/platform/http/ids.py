@@ -33,8 +33,8 @@ class IdString:
     instead: tuple[str, ...] = ()
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        made = {**handler(schema), ID_TYPE_KEYWORD: self.type}
-        return made | {MORE_KEYWORD: (self.tail, self.instead)} if self.tail or self.instead else made
+        result = {**handler(schema), ID_TYPE_KEYWORD: self.type}
+        return result | {MORE_KEYWORD: (self.tail, self.instead)} if self.tail or self.instead else result
 
 
 TEST_SUFFIX = r"(-[A-Za-z]+:[a-z]+)*"

@@ -98,7 +98,7 @@ def build_description(
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, known, links)
     tags = dict.fromkeys([*(endpoint.tag for endpoint in endpoints), response_schemas.WEBHOOK_TAG])
-    made: Schema = {
+    result: Schema = {
         "openapi": "3.1.0",
         "info": {
             "title": "Almoner",
@@ -126,12 +126,12 @@ def build_description(
         },
     }
     schemas = known.shared.schemas
-    used = _used_schemas(made, schemas)
+    used = _used_schemas(result, schemas)
     described = {name: _with_examples(name, schema, known) for name, schema in schemas.items() if name in used}
-    made = known.identifiers.share(made)
+    result = known.identifiers.share(result)
     described = known.identifiers.share(described) | known.identifiers.schemas
-    made["components"]["schemas"] = dict(sorted(described.items()))
-    return made
+    result["components"]["schemas"] = dict(sorted(described.items()))
+    return result
 
 
 def _describe_components(endpoints: Sequence[Endpoint], events: Sequence[EventType], ids: Ids) -> _Known:
@@ -159,10 +159,10 @@ def _describe_components(endpoints: Sequence[Endpoint], events: Sequence[EventTy
 
 def _with_examples(name: str, schema: Schema, known: _Known) -> Schema:
     """The schema with an example of each member that holds no others."""
-    made = dict(schema)
-    if "properties" in made:
-        made["properties"] = {key: _with_example(name, key, one, known) for key, one in made["properties"].items()}
-    return made
+    result = dict(schema)
+    if "properties" in result:
+        result["properties"] = {key: _with_example(name, key, one, known) for key, one in result["properties"].items()}
+    return result
 
 
 def _with_example(place: str, name: str, property_: Schema, known: _Known) -> Schema:
@@ -299,14 +299,14 @@ def _parameters(endpoint: Endpoint, known: _Known) -> list[Schema]:
 
 
 def _path_parameter(endpoint: Endpoint, name: str, type_: str | None, known: _Known) -> Schema:
-    made: Schema = {"name": name, "in": "path", "required": True}
+    result: Schema = {"name": name, "in": "path", "required": True}
     if type_ is None:
         schema: Schema = {"type": "string", "minLength": 1, "examples": [conventions.path_example(name)]}
-        return {**made, "description": known.texts.parameter(endpoint.operation_id, name), "schema": schema}
+        return {**result, "description": known.texts.parameter(endpoint.operation_id, name), "schema": schema}
     schema = components.with_ids({"type": "string", ID_TYPE_KEYWORD: type_}, known.ids)
     shared = known.identifiers.name(type_) if name == "id" else f"{name[0].upper()}{name[1:]}Path"
     told = known.texts.identifiers.get(type_, "")
-    return known.shared.share("parameters", shared, {**made, "description": told, "schema": schema})
+    return known.shared.share("parameters", shared, {**result, "description": told, "schema": schema})
 
 
 def _query_parameters(endpoint: Endpoint, model: type[Query], known: _Known) -> list[Schema]:

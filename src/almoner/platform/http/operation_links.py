@@ -22,11 +22,11 @@ def find_links(endpoints: Sequence[Endpoint]) -> Links:
     for type_, source in find_id_sources(endpoints).items():
         first = "/0" if source.is_list else ""
         given = f"$response.body#/data{first}/id"
-        made = found.setdefault(source.operation_id, {})
+        result = found.setdefault(source.operation_id, {})
         for endpoint in endpoints:
             if link := _build_link(endpoint, type_, given):
-                made[endpoint.operation_id] = link
-    return {operation: made for operation, made in found.items() if made}
+                result[endpoint.operation_id] = link
+    return {operation: result for operation, result in found.items() if result}
 
 
 def find_id_sources(endpoints: Sequence[Endpoint]) -> dict[str, Endpoint]:

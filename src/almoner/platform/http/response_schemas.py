@@ -208,13 +208,13 @@ def _error_response(problems: Sequence[type[Problem]], shared: Components) -> Sc
     if RateExceeded in problems or ServiceUnavailable in problems:
         headers.append("Retry-After")
     one = problems[0]
-    made = {
+    result = {
         "description": f"`{one.code}`: {one.message}." if len(problems) == 1 else "One of the errors in the examples.",
         "headers": _header_refs(*headers),
         "content": {"application/json": {"schema": {"$ref": f"{SCHEMAS}Error"}, "examples": examples}},
     }
     shared_name = _error_name(one) if len(problems) == 1 else _COMMON_ERRORS.get(frozenset(problems))
-    return shared.share("responses", shared_name, made) if shared_name else made
+    return shared.share("responses", shared_name, result) if shared_name else result
 
 
 def _error_name(problem: type[Problem]) -> str:
@@ -231,7 +231,7 @@ EVENT: Final = "Event"
 
 def event_schemas(events: Sequence[EventType], records: Mapping[str, str], ids: Ids) -> Schema:
     """One schema of all events, and one of each type. ``records``: ``object`` name to the name of its schema."""
-    made: Schema = {
+    result: Schema = {
         EVENT: {
             "description": "An event. Its `eventType` says what `eventData` is; clients must accept types that they do "
             "not know.",
@@ -240,7 +240,7 @@ def event_schemas(events: Sequence[EventType], records: Mapping[str, str], ids: 
             "required": ["id", "createdAt", "eventType", "eventData"],
         }
     }
-    shared = {key: made[EVENT]["properties"][key] for key in ("id", "createdAt")}
+    shared = {key: result[EVENT]["properties"][key] for key in ("id", "createdAt")}
     for event in events:
         name = records.get(event.record)
         data: Schema = {"$ref": f"{SCHEMAS}{name}"} if name else {"type": "object"}
@@ -249,13 +249,13 @@ def event_schemas(events: Sequence[EventType], records: Mapping[str, str], ids: 
             "eventType": {"type": "string", "enum": [event.name], "description": "What happened."},
             "eventData": {**data, "description": "The record at the time of the event."},
         }
-        made[_event_schema_name(event)] = {
+        result[_event_schema_name(event)] = {
             "description": f"Sent when {event.when}.",
             "type": "object",
             "properties": members,
             "required": list(members),
         }
-    return made
+    return result
 
 
 def _event_members(events: Sequence[EventType], ids: Ids) -> Schema:

@@ -77,8 +77,8 @@ def record_schemas(
         for field, property_ in schema.get("properties", {}).items():
             _apply_naming_conventions(field, property_, record.object_name if record else record_name(name))
     names = {name: record_name(name) for name in components}
-    made = _renamed({name: clean_schema(schema) for name, schema in components.items()}, names)
-    return with_ids(made, ids), {record: names[name] for name, record in classes.items()}
+    result = _renamed({name: clean_schema(schema) for name, schema in components.items()}, names)
+    return with_ids(result, ids), {record: names[name] for name, record in classes.items()}
 
 
 def _apply_naming_conventions(field: str, property_: Schema, record: str) -> None:
@@ -107,19 +107,19 @@ def body_schemas(endpoints: Sequence[Endpoint], ids: Ids) -> tuple[Schema, dict[
     schemas: Schema = definitions.get("$defs", {})
     names = {name: re.sub("^(.+)Body$", r"\1Params", name) for name in schemas}
     names |= {reference_name(keys[model, mode]): operations[model] for model, mode in models}
-    made = _renamed({name: clean_schema(schema) for name, schema in schemas.items()}, names)
-    return with_ids(made, ids), operations
+    result = _renamed({name: clean_schema(schema) for name, schema in schemas.items()}, names)
+    return with_ids(result, ids), operations
 
 
 def _renamed(schemas: Schema, names: Mapping[str, str]) -> Schema:
     """The schemas under their public names. Raises TypeError for two of one name, or one of a module's path."""
-    made: Schema = {}
+    result: Schema = {}
     for name, schema in schemas.items():
         public = names[name]
-        if public in made or not public.isalnum():
+        if public in result or not public.isalnum():
             raise TypeError(f"{name} needs a public name of its own: {public} is taken or not a name")
-        made[public] = map_schema(schema, lambda one: _with_public_reference(one, names))
-    return made
+        result[public] = map_schema(schema, lambda one: _with_public_reference(one, names))
+    return result
 
 
 def _with_public_reference(schema: Schema, names: Mapping[str, str]) -> Schema:
@@ -132,16 +132,16 @@ def map_schema(schema: Any, change: Callable[[Schema], Schema]) -> Any:
     """The schema with every schema in it changed, from the inside out; examples and values stay as they are."""
     if not isinstance(schema, dict):
         return schema
-    made = dict(schema)
-    if "properties" in made:
-        made["properties"] = {name: map_schema(one, change) for name, one in made["properties"].items()}
+    result = dict(schema)
+    if "properties" in result:
+        result["properties"] = {name: map_schema(one, change) for name, one in result["properties"].items()}
     for keyword in ("items", "additionalProperties"):
-        if keyword in made:
-            made[keyword] = map_schema(made[keyword], change)
+        if keyword in result:
+            result[keyword] = map_schema(result[keyword], change)
     for keyword in ("anyOf", "oneOf", "allOf"):
-        if keyword in made:
-            made[keyword] = [map_schema(one, change) for one in made[keyword]]
-    return change(made)
+        if keyword in result:
+            result[keyword] = [map_schema(one, change) for one in result[keyword]]
+    return change(result)
 
 
 def clean_schema(schema: Any) -> Any:
@@ -150,12 +150,12 @@ def clean_schema(schema: Any) -> Any:
         return [clean_schema(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {
+    result = {
         key: clean_schema(value) for key, value in schema.items() if not (key == "title" and isinstance(value, str))
     }
-    if isinstance(reported := made.get("description"), str):
-        made["description"] = docstring_markdown(reported)
-    return made
+    if isinstance(reported := result.get("description"), str):
+        result["description"] = docstring_markdown(reported)
+    return result
 
 
 def docstring_markdown(text: str) -> str:
@@ -170,12 +170,12 @@ def with_ids(schemas: Any, ids: Ids) -> Any:
         return [with_ids(item, ids) for item in schemas]
     if not isinstance(schemas, dict):
         return schemas
-    made = {key: with_ids(value, ids) for key, value in schemas.items()}
+    result = {key: with_ids(value, ids) for key, value in schemas.items()}
     if isinstance(marked := schemas.get(ID_TYPE_KEYWORD), str):
-        made |= {"pattern": ids.pattern(marked, *made.pop(MORE_KEYWORD, ())), "examples": [ids.example(marked)]}
+        result |= {"pattern": ids.pattern(marked, *result.pop(MORE_KEYWORD, ())), "examples": [ids.example(marked)]}
     if isinstance(such_as := schemas.get(SUCH_AS_KEYWORD), str):
-        made["examples"] = [ids.example(such_as)]
-    return made
+        result["examples"] = [ids.example(such_as)]
+    return result
 
 
 class IdentifierSchemas:
@@ -212,11 +212,11 @@ def mark_enum_extensible(schema: Schema) -> Schema:
     """Mark an enum in responses as extensible, so that new values do not break clients."""
     if not isinstance(schema.get("enum"), list):
         return schema
-    made = dict(schema)
-    values = made.pop("enum")
+    result = dict(schema)
+    values = result.pop("enum")
     listed = ", ".join(f"`{value}`" for value in values)
-    reported = " ".join(filter(None, (made.get("description"), f"Today one of {listed}; more may come.")))
-    return {"type": "string", **made, OPEN_ENUM: values, "description": reported}
+    reported = " ".join(filter(None, (result.get("description"), f"Today one of {listed}; more may come.")))
+    return {"type": "string", **result, OPEN_ENUM: values, "description": reported}
 
 
 def is_leaf(schema: Schema) -> bool:

@@ -38,11 +38,11 @@ class _Named(msgspec.StructMeta):
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], *, object_name: str = "", **options: Any
     ) -> Any:
-        made = super().__new__(mcls, name, bases, namespace, **options)
+        result = super().__new__(mcls, name, bases, namespace, **options)
         if object_name:
-            _RECORDS.setdefault(object_name, made)
-            setattr(made, "object_name", object_name)  # noqa: B010 (the metaclass cannot know the attribute)
-        return made
+            _RECORDS.setdefault(object_name, result)
+            setattr(result, "object_name", object_name)  # noqa: B010 (the metaclass cannot know the attribute)
+        return result
 
 
 class ResponseRecord(msgspec.Struct, metaclass=_Named, rename="camel"):
@@ -103,10 +103,10 @@ class PatchBody(RequestBody):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        made = handler(schema)
-        for field in handler.resolve_ref_schema(made).get("properties", {}).values():
+        result = handler(schema)
+        for field in handler.resolve_ref_schema(result).get("properties", {}).values():
             field.pop("default", None)
-        return made
+        return result
 
 
 ACROSS = "across"

@@ -60,13 +60,13 @@ class _OwnMarkup(Markup):
 @cache
 def _mail_environment(templates: Path) -> Environment:
     """Compiled once in a process. Parts are called here: what a macro makes is treated within it, and not again."""
-    made = template_environment(templates, _without_links)
-    made.filters["embed"] = _bidi_isolated_in_mail
-    made.filters["own_link"] = _own_link
-    parts: Any = made.get_template("mail_parts.html").module
+    result = template_environment(templates, _without_links)
+    result.filters["embed"] = _bidi_isolated_in_mail
+    result.filters["own_link"] = _own_link
+    parts: Any = result.get_template("mail_parts.html").module
     for name in ("button", "rows", "digits"):
-        made.globals[name] = pass_context(partial(_part, getattr(parts, name)))
-    return made
+        result.globals[name] = pass_context(partial(_part, getattr(parts, name)))
+    return result
 
 
 def _part(macro: Callable[..., str], context: Context, *values: object, **options: bool) -> Markup:
@@ -114,15 +114,15 @@ class MailRenderer(PageRenderer):
     ) -> Mail:
         """Render the email of a template in a language; ``facts`` are its unescaped values."""
         shown = {**facts, "brand": brand, "brand_links": _own_links(brand.links)}
-        made = self.render_text(template, language, **shown)
+        result = self.render_text(template, language, **shown)
         return Mail(
             key=key,
             at=at,
             partner=partner,
             to=to,
             subject=self._subject(template, language, shown),
-            text=self._text(made, language),
-            html=made,
+            text=self._text(result, language),
+            html=result,
             language=language.html_lang,
             attachments=tuple(attachments),
             reply_to=brand.links.contact or self.deployment.public_links.contact,

@@ -92,15 +92,15 @@ class PdfRenderer:
         links: Mapping[str, str],
         at: datetime,
     ) -> bytes:
-        made = compiler.compile(
+        result = compiler.compile(
             self._template,
             format="pdf",
             sys_inputs={"facts": _json(facts), "links": _json(links), "fonts": _json(families)},
             pdf_standards=["a-3a", "ua-1"],
             timestamp=int(at.timestamp()),
         )
-        assert isinstance(made, bytes), "a PDF without an output file is one piece of bytes"
-        return made.replace(_SUSPECTS, b" " * len(_SUSPECTS))
+        assert isinstance(result, bytes), "a PDF without an output file is one piece of bytes"
+        return result.replace(_SUSPECTS, b" " * len(_SUSPECTS))
 
 
 def public_notices(deployment: Deployment, language: Language) -> tuple[Facts, dict[str, str]]:

@@ -33,7 +33,7 @@ def _page_environment(templates: Path) -> Environment:
 
 def template_environment(templates: Path, finalize: Callable[[object], object] | None = None) -> Environment:
     """The Jinja environment of a template folder and the shared templates."""
-    made = Environment(
+    result = Environment(
         loader=ChoiceLoader([FileSystemLoader(templates), FileSystemLoader(_SHARED)]),
         autoescape=select_autoescape(enabled_extensions=("html",), default_for_string=True),
         undefined=StrictUndefined,
@@ -41,11 +41,11 @@ def template_environment(templates: Path, finalize: Callable[[object], object] |
         lstrip_blocks=True,
         finalize=finalize,
     )
-    made.filters["bdi"] = bidi_isolated
-    made.filters["embed"] = bidi_isolated_in_page
-    made.filters["strong"] = bold_bidi_isolated
-    made.filters["whole"] = bold_unbroken
-    return made
+    result.filters["bdi"] = bidi_isolated
+    result.filters["embed"] = bidi_isolated_in_page
+    result.filters["strong"] = bold_bidi_isolated
+    result.filters["whole"] = bold_unbroken
+    return result
 
 
 class PageRenderer:

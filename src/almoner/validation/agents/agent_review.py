@@ -89,27 +89,27 @@ async def review_agent(tx: Tx, screener: Screener, verification_id: UUID, *, acc
 
     Raises NotFound.
     """
-    held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
-    if not held.is_open:
+    locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
+    if not locked.is_open:
         return
-    held = await apply_request_decision(tx, held)
-    if held.status not in ("pending", "pending_review"):
+    locked = await apply_request_decision(tx, locked)
+    if locked.status not in ("pending", "pending_review"):
         return
-    assert held.email is not None, "nobody open is forgotten"
-    known = await _nonprofit_evidence(tx, held.partner_id, held.organisation.id if held.organisation else None)
-    outcome = evaluate.evaluate_agent(held.email, held.organisation_website, known, accepts_mail=accepts_mail)
-    if not held.email_check:  # whose mailbox it is, nobody has shown: the domain alone says nothing of the applicant
+    assert locked.email is not None, "nobody open is forgotten"
+    known = await _nonprofit_evidence(tx, locked.partner_id, locked.organisation.id if locked.organisation else None)
+    outcome = evaluate.evaluate_agent(locked.email, locked.organisation_website, known, accepts_mail=accepts_mail)
+    if not locked.email_check:  # whose mailbox it is, nobody has shown: the domain alone says nothing of the applicant
         outcome = outcome.with_step(EvaluationStep("email_confirmation", "unknown", "email_not_confirmed"))
-    outcome = outcome.with_step(await _watch_list_step(tx, screener, held))
-    asked = await store_mails.find_representation_request(tx, held.id)
+    outcome = outcome.with_step(await _watch_list_step(tx, screener, locked))
+    asked = await store_mails.find_representation_request(tx, locked.id)
     if asked is not None and asked.answer == "denied":  # a domain says less than the nonprofit itself
         outcome = outcome.with_step(_denied_step(asked))
     verdict = "accept" if outcome.passes else "review"
-    await transitions.record_steps(tx, held, *outcome.steps, outcome=verdict, reasons=outcome.reasons)
+    await transitions.record_steps(tx, locked, *outcome.steps, outcome=verdict, reasons=outcome.reasons)
     if outcome.passes:
-        await transitions.apply_transition(tx, held.with_review_passed(tx.now), _BY_RULE)
-    elif held.status == "pending_review" and held.organisation is not None:
-        await _request_review(tx, held, outcome)
+        await transitions.apply_transition(tx, locked.with_review_passed(tx.now), _BY_RULE)
+    elif locked.status == "pending_review" and locked.organisation is not None:
+        await _request_review(tx, locked, outcome)
 
 
 async def _watch_list_step(tx: Tx, screener: Screener, verification: AgentVerification) -> EvaluationStep:
@@ -220,21 +220,21 @@ async def _request_review(tx: Tx, verification: AgentVerification, outcome: Eval
 
 async def attach_evidence(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
     """Attach the partner's documents as evidence in place of the nonprofit's answer. Raises NotFound."""
-    held = await transitions.get_for_update(tx, partner, verification_id)
-    await store_documents.attach_documents(tx, partner, held.id, document_ids)
-    if held.status == "pending_review":
-        await store.set_answer_deadline(tx, held.without_answer_deadline())
+    locked = await transitions.get_for_update(tx, partner, verification_id)
+    await store_documents.attach_documents(tx, partner, locked.id, document_ids)
+    if locked.status == "pending_review":
+        await store.set_answer_deadline(tx, locked.without_answer_deadline())
 
 
 async def restore_answer_deadline(tx: Tx, document_id: UUID) -> None:
     """A document was rejected by the scanner: wait for the nonprofit's answer again if no other one remains."""
     for verification_id in await store_documents.list_verification_ids(tx, document_id):
-        held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
-        asked = await store_mails.find_representation_request(tx, held.id)
-        if held.status != "pending_review" or asked is None or asked.answer is not None:
+        locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
+        asked = await store_mails.find_representation_request(tx, locked.id)
+        if locked.status != "pending_review" or asked is None or asked.answer is not None:
             continue
-        if not await store_documents.has_usable_document(tx, held.id):
-            await store.set_answer_deadline(tx, held.with_answer_deadline(asked.expires_at))
+        if not await store_documents.has_usable_document(tx, locked.id):
+            await store.set_answer_deadline(tx, locked.with_answer_deadline(asked.expires_at))
 
 
 async def get_representation_request(tx: Tx, verification_id: UUID) -> tuple[AgentVerification, RepresentationRequest]:
@@ -248,12 +248,12 @@ async def get_representation_request(tx: Tx, verification_id: UUID) -> tuple[Age
 
 async def record_representation_answer(tx: Tx, verification_id: UUID, given: Answer) -> AgentVerification:
     """Record the nonprofit's answer, which a reviewer takes into account. Raises NotFound, InvalidState."""
-    held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
+    locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if (asked := await store_mails.find_representation_request(tx, verification_id)) is None:
         raise NotFound
     if not asked.is_answerable_at(tx.now):
         raise InvalidState(f"the nonprofit has {asked.answer or 'not answered'} in time")
-    answered = held.without_answer_deadline()
+    answered = locked.without_answer_deadline()
     await store_mails.record_representation_answer(tx, asked, given)
     await store.set_answer_deadline(tx, answered)
     step = (
@@ -261,7 +261,7 @@ async def record_representation_answer(tx: Tx, verification_id: UUID, given: Ans
         if given == "denied"
         else EvaluationStep("nonprofit_answer", "pass", facts=_asked_domain_fact(asked.email))
     )
-    await transitions.record_steps(tx, held, step)
+    await transitions.record_steps(tx, locked, step)
     await reviews.request_review(tx, transitions.review_subject_for(answered), [f"nonprofit_{given}"])
     return answered
 

@@ -59,12 +59,12 @@ async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
 
     Raises NotFound.
     """
-    held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
-    if not held.is_unconfirmed or not confirmation_codes.may_send_email(
-        await store_mails.list_confirmation_send_times(tx, held.id), tx.real_now
+    locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
+    if not locked.is_unconfirmed or not confirmation_codes.may_send_email(
+        await store_mails.list_confirmation_send_times(tx, locked.id), tx.real_now
     ):
         return False
-    return await send_confirmation(tx, held)
+    return await send_confirmation(tx, locked)
 
 
 async def check_code(tx: Tx, verification_id: UUID, entered: str) -> CodeCheckResult:

@@ -65,16 +65,16 @@ async def create(
     applicant knows the partner by, where that is another one. Raises OrganisationNotFound, ValidationRequestNotFound.
     """
     organisation, request = await _find_nonprofits(tx, partner, agent)
-    made = domain.new_verification(
+    created = domain.new_verification(
         tx.new_id(), partner.id, agent, organisation, request, tx.now, email_check=email_check
     )
-    made = replace(made, requester_name=requester_name)
-    await store.insert(tx, partner, made)
+    created = replace(created, requester_name=requester_name)
+    await store.insert(tx, partner, created)
     asked_for = test_values.sandbox_action_of(agent.first_name) if tx.deployment.sandbox else None
     if email_check and asked_for is None:
-        await email_confirmation.send_confirmation(tx, made)
-    await agent_review.enqueue_review(tx, made.id, asked_for)
-    return await transitions.emit_status_event(tx, made) if made.status in domain.EVENTS else made
+        await email_confirmation.send_confirmation(tx, created)
+    await agent_review.enqueue_review(tx, created.id, asked_for)
+    return await transitions.emit_status_event(tx, created) if created.status in domain.EVENTS else created
 
 
 async def correct_email(tx: Tx, scope: Scope, verification_id: UUID, email: str) -> AgentVerification | None:
@@ -83,20 +83,22 @@ async def correct_email(tx: Tx, scope: Scope, verification_id: UUID, email: str)
     The first ends as ``reapply``, and with it its link and its codes; what was reviewed of it counts no more.
     Raises NotFound, InvalidState.
     """
-    held = await transitions.get_for_update(tx, scope, verification_id)
-    made = held.replacement_with_email(tx.new_id(), email, tx.now)
-    if not await email_confirmation.may_send_to_address(tx, held, email):
+    locked = await transitions.get_for_update(tx, scope, verification_id)
+    created = locked.replacement_with_email(tx.new_id(), email, tx.now)
+    if not await email_confirmation.may_send_to_address(tx, locked, email):
         return None
-    domains = {"from": (held.email or "").rpartition("@")[2], "to": email.rpartition("@")[2]}
-    await transitions.record_steps(tx, held, EvaluationStep("email_correction", "pass", facts=domains))
-    await transitions.apply_transition(tx, held.with_rejection("reapply", tx.now))
-    partner = Partner(held.partner_id)
-    await store.insert(tx, partner, made)
-    await store_documents.attach_documents(tx, partner, made.id, await store_documents.list_document_ids(tx, held.id))
-    await email_confirmation.send_confirmation(tx, made)
-    asked_for = test_values.sandbox_action_of(made.first_name or "") if tx.deployment.sandbox else None
-    await agent_review.enqueue_review(tx, made.id, asked_for)
-    return made
+    domains = {"from": (locked.email or "").rpartition("@")[2], "to": email.rpartition("@")[2]}
+    await transitions.record_steps(tx, locked, EvaluationStep("email_correction", "pass", facts=domains))
+    await transitions.apply_transition(tx, locked.with_rejection("reapply", tx.now))
+    partner = Partner(locked.partner_id)
+    await store.insert(tx, partner, created)
+    await store_documents.attach_documents(
+        tx, partner, created.id, await store_documents.list_document_ids(tx, locked.id)
+    )
+    await email_confirmation.send_confirmation(tx, created)
+    asked_for = test_values.sandbox_action_of(created.first_name or "") if tx.deployment.sandbox else None
+    await agent_review.enqueue_review(tx, created.id, asked_for)
+    return created
 
 
 async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
@@ -179,38 +181,38 @@ async def change_metadata(
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
     if patch and (found := metadata_rules.find_metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
-    held = await transitions.get_for_update(tx, partner, verification_id)
-    merged = None if patch is None else metadata_rules.merge_metadata(held.metadata or {}, patch)
+    locked = await transitions.get_for_update(tx, partner, verification_id)
+    merged = None if patch is None else metadata_rules.merge_metadata(locked.metadata or {}, patch)
     if merged and (found := metadata_rules.find_metadata_problems(merged)):
         raise domain.InvalidMetadata(*found)
-    changed = replace(held, metadata=merged)
+    changed = replace(locked, metadata=merged)
     await store.set_metadata(tx, changed)
     return changed
 
 
 async def confirm_email(tx: Tx, scope: Scope, verification_id: UUID, by: ConfirmationMethod) -> AgentVerification:
     """The applicant has confirmed the email address. Raises NotFound, InvalidState."""
-    held = await transitions.get_for_update(tx, scope, verification_id)
-    if not held.is_unconfirmed:
-        raise InvalidState(f"the verification is {held.status}: there is nothing to confirm")
-    confirmed = held.with_email_confirmed(tx.now)
-    await transitions.record_steps(tx, held, EvaluationStep("email_confirmation", "pass", facts={"by": by}))
+    locked = await transitions.get_for_update(tx, scope, verification_id)
+    if not locked.is_unconfirmed:
+        raise InvalidState(f"the verification is {locked.status}: there is nothing to confirm")
+    confirmed = locked.with_email_confirmed(tx.now)
+    await transitions.record_steps(tx, locked, EvaluationStep("email_confirmation", "pass", facts={"by": by}))
     if confirmed.status == "pending_review":
-        await agent_review.enqueue_review(tx, held.id)
+        await agent_review.enqueue_review(tx, locked.id)
     return await transitions.apply_transition(tx, confirmed)
 
 
 async def approve(tx: Tx, scope: Scope, verification_id: UUID, decision: ReviewDecision) -> AgentVerification:
     """Record a passed review. Raises NotFound, InvalidState."""
-    held = await transitions.get_for_update(tx, scope, verification_id)
-    return await transitions.apply_transition(tx, held.with_review_passed(tx.now), decision)
+    locked = await transitions.get_for_update(tx, scope, verification_id)
+    return await transitions.apply_transition(tx, locked.with_review_passed(tx.now), decision)
 
 
 async def reject(tx: Tx, scope: Scope, verification_id: UUID, decision: ReviewDecision) -> AgentVerification:
     """Record a failed review with the decision's reason. Raises NotFound, InvalidState."""
-    held = await transitions.get_for_update(tx, scope, verification_id)
+    locked = await transitions.get_for_update(tx, scope, verification_id)
     return await transitions.apply_transition(
-        tx, held.with_rejection(domain.parse_rejection_code(decision.reason_code), tx.now), decision
+        tx, locked.with_rejection(domain.parse_rejection_code(decision.reason_code), tx.now), decision
     )
 
 
@@ -221,8 +223,8 @@ async def reverse_rejection(
 
     Who has yet to confirm it is asked to. Raises NotFound, InvalidState.
     """
-    held = await transitions.get_for_update(tx, scope, verification_id)
-    passed = await transitions.apply_transition(tx, held.with_rejection_reversed(tx.now, confirmed_at), decision)
+    locked = await transitions.get_for_update(tx, scope, verification_id)
+    passed = await transitions.apply_transition(tx, locked.with_rejection_reversed(tx.now, confirmed_at), decision)
     if passed.is_unconfirmed:
         await email_confirmation.send_confirmation(tx, passed)
     return passed
@@ -230,16 +232,16 @@ async def reverse_rejection(
 
 async def apply_sandbox_action(tx: Tx, verification_id: UUID, action: test_values.Action) -> None:
     """Apply a sandbox test value's action, unless the verification has ended."""
-    held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
-    if not held.is_open:
+    locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
+    if not locked.is_open:
         return
     if action != test_values.ACCEPTED:
-        await reject(tx, ALL_PARTNERS, held.id, ReviewDecision("rejected", action, "sandbox", _SANDBOX_NOTE))
+        await reject(tx, ALL_PARTNERS, locked.id, ReviewDecision("rejected", action, "sandbox", _SANDBOX_NOTE))
         return
-    if held.status != "pending_user_verification":
-        held = await approve(tx, ALL_PARTNERS, held.id, ReviewDecision("accepted", None, "sandbox", _SANDBOX_NOTE))
-    if held.is_unconfirmed:
-        await confirm_email(tx, ALL_PARTNERS, held.id, "sandbox")
+    if locked.status != "pending_user_verification":
+        locked = await approve(tx, ALL_PARTNERS, locked.id, ReviewDecision("accepted", None, "sandbox", _SANDBOX_NOTE))
+    if locked.is_unconfirmed:
+        await confirm_email(tx, ALL_PARTNERS, locked.id, "sandbox")
 
 
 async def review_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
@@ -251,8 +253,8 @@ async def review_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) ->
 async def apply_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
     """Apply the decisions of validation requests to their agents."""
     for verification_id in await store.list_open_by_requests(tx, request_ids):
-        held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
-        await agent_review.apply_request_decision(tx, held)
+        locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
+        await agent_review.apply_request_decision(tx, locked)
 
 
 async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> int:

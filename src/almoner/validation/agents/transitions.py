@@ -21,9 +21,9 @@ Scope = Partner | AllPartners
 
 async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
     """Lock one, and record its expiry if that is due. Raises NotFound."""
-    if (held := await store.get_for_update(tx, scope, verification_id)) is None:
+    if (locked := await store.get_for_update(tx, scope, verification_id)) is None:
         raise NotFound
-    return await apply_transition(tx, held.with_expiry_applied(tx.now)) if held.is_overdue(tx.now) else held
+    return await apply_transition(tx, locked.with_expiry_applied(tx.now)) if locked.is_overdue(tx.now) else locked
 
 
 async def apply_transition(tx: Tx, new: AgentVerification, decision: ReviewDecision | None = None) -> AgentVerification:

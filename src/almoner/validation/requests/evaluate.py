@@ -33,22 +33,22 @@ async def evaluate_request(
     ``threshold``: how well names have to agree, 0 to 1. ``then``: what a test value of the sandbox asks for in place of
     that. None when the request was decided, so that a second run does nothing.
     """
-    held = await store.get_for_update(tx, ALL_PARTNERS, request_id)
-    if held is None or held.status != "pending":
+    locked = await store.get_for_update(tx, ALL_PARTNERS, request_id)
+    if locked is None or locked.status != "pending":
         return None
-    seen = await load_facts(tx, held.details, held.registry_id, held.number_key)
+    seen = await load_facts(tx, locked.details, locked.registry_id, locked.number_key)
     climbed = rules.evaluate_rules(seen, AcceptanceRules(threshold, tx.deployment.max_age))
-    made = await _store_evaluation(tx, held, climbed, seen.listed, occasion, threshold)
+    made = await _store_evaluation(tx, locked, climbed, seen.listed, occasion, threshold)
     if then is not None:
-        await _apply_sandbox_action(tx, held, then)
+        await _apply_sandbox_action(tx, locked, then)
     elif climbed.outcome.verdict == "accept":
         agree = "name and address together agree" if includes_addresses(made) else "the name agrees"
         note = f"The register lists the identifier as active, and {agree} ({climbed.agreement:.2f})."
-        await service.accept(tx, ALL_PARTNERS, held.id, ReviewDecision("accepted", None, "rules", note))
+        await service.accept(tx, ALL_PARTNERS, locked.id, ReviewDecision("accepted", None, "rules", note))
     else:
         if occasion == "corrected":  # what was asked of the number before is asked of nobody any more
-            await reviews.withdraw_review(tx, service.review_subject_for(held))
-        await reviews.request_review(tx, service.review_subject_for(held), climbed.outcome.reasons)
+            await reviews.withdraw_review(tx, service.review_subject_for(locked))
+        await reviews.request_review(tx, service.review_subject_for(locked), climbed.outcome.reasons)
     return made
 
 

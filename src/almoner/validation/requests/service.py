@@ -70,11 +70,11 @@ async def create(tx: Tx, partner: Partner, nonprofit_details: NonprofitDetails) 
     """A new request; it is evaluated right after the commit. Raises RegistryNotFound, InvalidRegistryId."""
     registry, check = await _identify_registry(tx, nonprofit_details)
     assert check.key is not None, "a number that has no key is refused"
-    made = domain.new_request(tx.new_id(), partner.id, nonprofit_details, registry.id, check.key, tx.now)
-    await store.insert(tx, partner, made)
+    created = domain.new_request(tx.new_id(), partner.id, nonprofit_details, registry.id, check.key, tx.now)
+    await store.insert(tx, partner, created)
     then = test_values.sandbox_action_of(nonprofit_details.name) if tx.deployment.sandbox else None
-    await EVALUATE.enqueue(tx, Evaluate(made.id, "created", then), unique=str(made.id))
-    return made
+    await EVALUATE.enqueue(tx, Evaluate(created.id, "created", then), unique=str(created.id))
+    return created
 
 
 async def _identify_registry(tx: Tx, nonprofit_details: NonprofitDetails) -> tuple[Registry, IdentifierCheck]:
@@ -113,18 +113,18 @@ async def correct_registry_number(
 
     Raises NotFound, InvalidState, UnchangedCorrection, RegistryNotFound, InvalidRegistryId.
     """
-    held = await _lock(tx, scope, request_id)
+    locked = await _lock(tx, scope, request_id)
     registry, check = await _identify_registry(
-        tx, replace(held.details, registry_name=registry_name, registry_number=number)
+        tx, replace(locked.details, registry_name=registry_name, registry_number=number)
     )
     assert check.key is not None, "a number that has no key is refused"
-    corrected = held.with_correction(registry.id, registry_name, number, check.key, tx.now)
-    await store.store_correction(tx, held, corrected)
+    corrected = locked.with_correction(registry.id, registry_name, number, check.key, tx.now)
+    await store.store_correction(tx, locked, corrected)
     await reviews.withdraw_review(
-        tx, review_subject_for(held)
+        tx, review_subject_for(locked)
     )  # who decides now would decide on what was found of another number
     # Of its own: a look that is under way, or due, is at what was given before.
-    await EVALUATE.enqueue(tx, Evaluate(held.id, "corrected"), unique=f"{held.id} {corrected.corrections}")
+    await EVALUATE.enqueue(tx, Evaluate(locked.id, "corrected"), unique=f"{locked.id} {corrected.corrections}")
     return corrected
 
 
@@ -211,10 +211,10 @@ async def attach_document(tx: Tx, partner: Partner, request_id: UUID, upload: St
 
     Raises NotFound, and what ``documents.store`` raises where a request may have no more of them.
     """
-    held = await _lock(tx, partner, request_id)
-    document = await documents.store_document(tx, partner, upload, held.documents)
-    await store.attach_document(tx, partner, held.id, document.id)
-    return replace(held, documents=(*held.documents, document))
+    locked = await _lock(tx, partner, request_id)
+    document = await documents.store_document(tx, partner, upload, locked.documents)
+    await store.attach_document(tx, partner, locked.id, document.id)
+    return replace(locked, documents=(*locked.documents, document))
 
 
 async def attach_stored_documents(tx: Tx, partner: Partner, request_id: UUID, document_ids: Sequence[UUID]) -> None:
@@ -241,29 +241,29 @@ async def accept(tx: Tx, scope: Scope, request_id: UUID, decision: ReviewDecisio
 
     Raises NotFound, InvalidState.
     """
-    held = await _lock(tx, scope, request_id)
-    held.ensure_transition_allowed("accepted")
+    locked = await _lock(tx, scope, request_id)
+    locked.ensure_transition_allowed("accepted")
     found = await organisations.find_or_create_unlisted(
-        tx, Partner(held.partner_id), domain.unlisted_organisation_of(held)
+        tx, Partner(locked.partner_id), domain.unlisted_organisation_of(locked)
     )
-    return await _store_decision(tx, held.with_acceptance(found.id, found.types, tx.now), decision)
+    return await _store_decision(tx, locked.with_acceptance(found.id, found.types, tx.now), decision)
 
 
 async def reject(tx: Tx, scope: Scope, request_id: UUID, decision: ReviewDecision) -> ValidationRequest:
     """Reject, for the reason of the decision. Raises NotFound, InvalidState."""
-    held = await _lock(tx, scope, request_id)
+    locked = await _lock(tx, scope, request_id)
     return await _store_decision(
-        tx, held.with_rejection(domain.parse_rejection_reason(decision.reason_code), tx.now), decision
+        tx, locked.with_rejection(domain.parse_rejection_reason(decision.reason_code), tx.now), decision
     )
 
 
 async def reverse_rejection(tx: Tx, scope: Scope, request_id: UUID, decision: ReviewDecision) -> ValidationRequest:
     """Accept a rejected request after an appeal. Raises NotFound, InvalidState."""
-    held = await _lock(tx, scope, request_id)
+    locked = await _lock(tx, scope, request_id)
     found = await organisations.find_or_create_unlisted(
-        tx, Partner(held.partner_id), domain.unlisted_organisation_of(held)
+        tx, Partner(locked.partner_id), domain.unlisted_organisation_of(locked)
     )
-    return await _store_decision(tx, held.with_rejection_reversed(found.id, found.types, tx.now), decision)
+    return await _store_decision(tx, locked.with_rejection_reversed(found.id, found.types, tx.now), decision)
 
 
 async def reevaluate_batch(tx: Tx, registry_id: UUID, after: UUID) -> UUID | None:
@@ -275,8 +275,8 @@ async def reevaluate_batch(tx: Tx, registry_id: UUID, after: UUID) -> UUID | Non
 
 async def find_for_update(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
     """Get one request, locked until the transaction ends; None if it does not exist."""
-    held = await store.get_for_update(tx, scope, request_id)
-    return (await _with_documents(tx, [held]))[0] if held else None
+    locked = await store.get_for_update(tx, scope, request_id)
+    return (await _with_documents(tx, [locked]))[0] if locked else None
 
 
 async def _lock(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest:

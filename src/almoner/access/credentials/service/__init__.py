@@ -39,8 +39,8 @@ async def record_audit_entry(
 async def ensure_second_factor_remains(tx: Tx, person: Person, *, authenticator: bool) -> None:
     """Raises LastSecondFactorRequired if this removal would leave no second factor where one is required."""
     if requires_second_factor(person):
-        held = await store.find_factors(tx, person)
-        if not (held.passkeys if authenticator else held.authenticator or held.passkeys > 1):
+        factors = await store.find_factors(tx, person)
+        if not (factors.passkeys if authenticator else factors.authenticator or factors.passkeys > 1):
             raise LastSecondFactorRequired
 
 

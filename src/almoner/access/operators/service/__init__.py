@@ -99,8 +99,8 @@ async def resend_invitation(tx: Tx, by: AuditContext, operator_id: UUID) -> None
 
 
 async def _has_joined(tx: Tx, person: Person) -> bool:
-    held = await credentials.get_factors(tx, person)
-    return held.password or held.passkeys > 0
+    factors = await credentials.get_factors(tx, person)
+    return factors.password or factors.passkeys > 0
 
 
 async def update_details(

@@ -140,17 +140,17 @@ async def set_password_by_link(db: Database, token: str, purpose: Purpose, passw
 
 async def _has_signed_in(tx: Tx, person: Person) -> bool:
     """Whether there was anything to sign in by, or a sign-in: then somebody else may be choosing the password."""
-    held = await credentials.get_factors(tx, person)
+    factors = await credentials.get_factors(tx, person)
     return (
-        held.password
-        or held.has_second_factor
+        factors.password
+        or factors.has_second_factor
         or bool(await store.list_recent_addresses(tx, person.realm, person.id, 1))
     )
 
 
 async def _create_link(tx: Tx, person: Person, purpose: Purpose) -> EmailLink:
-    held = await people.get_for_update(tx, person.realm, person.id)
-    link = EmailLink(tx.new_id(), held.id, purpose, tx.now, tx.now + LINK_LIFETIMES[purpose])
+    locked = await people.get_for_update(tx, person.realm, person.id)
+    link = EmailLink(tx.new_id(), locked.id, purpose, tx.now, tx.now + LINK_LIFETIMES[purpose])
     await store.insert_link(tx, link)
-    await security_emails.enqueue_email(tx, held, purpose, link=link.id)
+    await security_emails.enqueue_email(tx, locked, purpose, link=link.id)
     return link

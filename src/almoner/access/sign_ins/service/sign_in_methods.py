@@ -57,9 +57,9 @@ async def sign_in_by_password(
             await login_attempts.record_success(tx, counted)
             if renewed is not None:
                 await passwords.store_rehashed_password(tx, known, renewed)
-            held = await credentials.get_factors(tx, person)
-            if held.has_second_factor:
-                outcome = SecondFactorRequired(await _issue_ticket(tx, person, "password"), person, held)
+            factors = await credentials.get_factors(tx, person)
+            if factors.has_second_factor:
+                outcome = SecondFactorRequired(await _issue_ticket(tx, person, "password"), person, factors)
             else:
                 outcome = await service.begin_sign_in(tx, person, "password", browser)
     if outcome is None:
@@ -75,9 +75,9 @@ async def sign_in_by_provider(
     ``authenticated_at``: when the person authenticated at the provider. ``used_second_factor``: with two factors, so
     that no second factor is required here. Raises SignInFailed.
     """
-    held = await credentials.get_factors(tx, person)
-    if held.has_second_factor and not used_second_factor:
-        return SecondFactorRequired(await _issue_ticket(tx, person, "provider"), person, held)
+    factors = await credentials.get_factors(tx, person)
+    if factors.has_second_factor and not used_second_factor:
+        return SecondFactorRequired(await _issue_ticket(tx, person, "provider"), person, factors)
     return await service.begin_sign_in(tx, person, "provider", browser, authenticated_at=authenticated_at)
 
 
@@ -156,8 +156,8 @@ async def reauthenticate_by_code(db: Database, person: Person, sign_in: SignIn, 
         counted = await login_attempts.count_code_attempt(
             tx, person, await _attempt_source(tx, person.realm, person, browser)
         )
-        held = await credentials.get_factors(tx, person)
-        if not held.password and await authenticators.verify_code(tx, person, code):
+        factors = await credentials.get_factors(tx, person)
+        if not factors.password and await authenticators.verify_code(tx, person, code):
             await login_attempts.record_success(tx, counted)
             secret = await service.record_reauthentication(tx, sign_in)
         else:

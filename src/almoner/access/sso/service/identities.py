@@ -108,8 +108,8 @@ async def unlink_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
 async def unlink_own_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
     """Unlink a person's own provider accounts. Raises LastSignInMethodRequired."""
     person = await people.get_for_update(tx, person.realm, person.id)
-    held = await credentials.get_factors(tx, person)
-    if not (held.password or held.passkeys):
+    factors = await credentials.get_factors(tx, person)
+    if not (factors.password or factors.passkeys):
         raise LastSignInMethodRequired("Set a password or add a passkey first")
     await unlink_accounts(tx, person, by)
 
@@ -152,9 +152,9 @@ async def _ensure_directory_may_claim(tx: Tx, person: Person) -> None:
     Raises SsoRefused. Whoever holds a directory key could come in as any member otherwise, by a subject of theirs
     (0030).
     """
-    held = await credentials.get_factors(tx, person)
+    factors = await credentials.get_factors(tx, person)
     by_source = await people.roles_by_source(tx, person)
-    if held.password or held.passkeys or await store.list_linked_accounts(tx, person):
+    if factors.password or factors.passkeys or await store.list_linked_accounts(tx, person):
         text = "You already have another way to sign in. Use it, then connect your SSO account on your account page."
         raise SsoRefused(SsoRefusalReason.OTHER_WAY_IN, text)
     if "owner" in by_source.get("granted", ()):

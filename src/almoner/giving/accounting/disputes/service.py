@@ -225,8 +225,8 @@ async def _lock_subject(
     tx: Tx, provider: str, payment: str, rules: DisbursementRules
 ) -> _DisputedDonation | _DisputedUnallocated | None:
     """What a payment paid, locked until the transaction ends; None for nothing."""
-    if (held := (await suspense.lock_by_provider_payments(tx, provider, [payment])).get(payment)) is not None:
-        return _DisputedUnallocated(held)
+    if (locked := (await suspense.lock_by_provider_payments(tx, provider, [payment])).get(payment)) is not None:
+        return _DisputedUnallocated(locked)
     paid = (await payments.find_by_provider_payments(tx, provider, [payment])).get(payment)
     if paid is None or paid.status != "succeeded":
         return None

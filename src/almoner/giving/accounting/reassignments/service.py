@@ -58,10 +58,10 @@ async def reassign_donation(
     given = await donations.assign_organisation(tx, held, organisation_id)
     money = domain.owed_amount(held)
     source = held.organisation_id
-    made = Reassignment(tx.new_id(), held.id, source, organisation_id, money, ground, reason, reassigned_by)
-    await store.insert(tx, made)
+    created = Reassignment(tx.new_id(), held.id, source, organisation_id, money, ground, reason, reassigned_by)
+    await store.insert(tx, created)
     if money:
-        ledger.post_at_commit(tx, ledger_domain.reassignment_transfers(made.id, source, organisation_id, money))
+        ledger.post_at_commit(tx, ledger_domain.reassignment_transfers(created.id, source, organisation_id, money))
     return given
 
 

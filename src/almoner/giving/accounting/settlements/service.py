@@ -257,14 +257,14 @@ async def _load_matches(tx: Tx, provider: str, lines: Iterable[ReportLine]) -> d
     """What we know of the payments that the lines name; money and donations are locked until the transaction ends."""
     keys = [line.key for line in lines]
     named = sorted({payment for payment, _, _ in keys})
-    held = await suspense.lock_by_provider_payments(tx, provider, named)
+    locked = await suspense.lock_by_provider_payments(tx, provider, named)
     paid = await payments.find_by_provider_payments(tx, provider, named)
     given = await donations.lock_donations(
-        tx, [paid[name].donation_id for name in named if name in paid and name not in held]
+        tx, [paid[name].donation_id for name in named if name in paid and name not in locked]
     )
     counted = await store.booked_line_kinds(tx, provider, named)
     back = await refunds.sent_refunds_of_payments(
-        tx, [paid[name].id for name, kind, _ in keys if kind is LineKind.REFUND and name in paid and name not in held]
+        tx, [paid[name].id for name, kind, _ in keys if kind is LineKind.REFUND and name in paid and name not in locked]
     )
     disputed = await _load_disputes(tx, provider, keys)
     found: dict[LineKey, PaymentMatch] = {}
@@ -274,7 +274,7 @@ async def _load_matches(tx: Tx, provider: str, lines: Iterable[ReportLine]) -> d
         found[name, kind, refund] = PaymentMatch(
             payment,
             given.get(payment.donation_id) if payment else None,
-            held.get(name),
+            locked.get(name),
             already_booked=(name, kind) in counted,
             refunds=tuple(one for one, _ in given_back),
             debited_refunds=frozenset(one.id for one, debited in given_back if debited),

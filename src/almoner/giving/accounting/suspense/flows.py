@@ -39,14 +39,14 @@ class _RefundUnallocatedPayment:
 
     async def prepare(self, tx: Tx) -> _RefundCall | FlowDone[None]:
         """Nothing to ask unless a refund was decided and is not recorded yet."""
-        held = await service.get_for_update(
+        locked = await service.get_for_update(
             tx, self._held_id
         )  # so that nobody asks again who prepared before it was recorded
-        if held.status != "refunding":
+        if locked.status != "refunding":
             return FlowDone(None)
-        if held.provider != self._provider.name:
-            raise ProviderFailure(f"{held.provider} is not the provider of this deployment any more")
-        return _RefundCall(held.id, held, service.refund_idempotency_key(tx, held.id))
+        if locked.provider != self._provider.name:
+            raise ProviderFailure(f"{locked.provider} is not the provider of this deployment any more")
+        return _RefundCall(locked.id, locked, service.refund_idempotency_key(tx, locked.id))
 
     async def call(self, ask: _RefundCall) -> ProviderRefund:
         """Ask for the whole of it; safe to do twice. Raises ProviderFailure."""

@@ -94,9 +94,9 @@ async def get(tx: Tx, unallocated_payment_id: UUID) -> UnallocatedPayment:
 
 async def get_for_update(tx: Tx, unallocated_payment_id: UUID) -> UnallocatedPayment:
     """Get one unallocated payment, locked until the transaction ends. Raises NoSuchUnallocatedPayment."""
-    if (held := await store.get_for_update(tx, unallocated_payment_id)) is None:
+    if (locked := await store.get_for_update(tx, unallocated_payment_id)) is None:
         raise NoSuchUnallocatedPayment
-    return held
+    return locked
 
 
 async def list_newest(tx: Tx, statuses: Sequence[str], limit: int) -> list[UnallocatedPayment]:
@@ -122,21 +122,21 @@ async def begin_refund(tx: Tx, unallocated_payment_id: UUID, note: str, by: str)
 
     Raises NoSuchUnallocatedPayment, UnallocatedPaymentError.
     """
-    held = await get_for_update(tx, unallocated_payment_id)
-    if held.status == "refunding" and held.is_by_bank:
+    locked = await get_for_update(tx, unallocated_payment_id)
+    if locked.status == "refunding" and locked.is_by_bank:
         raise UnallocatedPaymentError(
             "This refund goes by bank transfer. Send it, then record it with --provider-refund or import the statement."
         )
-    if held.status == "refunding":
+    if locked.status == "refunding":
         await store.insert_decision(
             tx, OfficerDecision(unallocated_payment_id, OfficerChoice.RETRY_REFUND, note, by, tx.now)
         )
-        await queue.enqueue_jobs(tx, [_refund_job(held)])
-        return held
-    _ensure_undecided(held)
-    _ensure_posted(held)
+        await queue.enqueue_jobs(tx, [_refund_job(locked)])
+        return locked
+    _ensure_undecided(locked)
+    _ensure_posted(locked)
     await store.insert_decision(tx, OfficerDecision(unallocated_payment_id, OfficerChoice.REFUND, note, by, tx.now))
-    ledger.post_at_commit(tx, await _begin_refunds(tx, [held], by, note))
+    ledger.post_at_commit(tx, await _begin_refunds(tx, [locked], by, note))
     return await get(tx, unallocated_payment_id)
 
 
@@ -147,19 +147,19 @@ async def record_manual_refund(
 
     Raises NoSuchUnallocatedPayment, UnallocatedPaymentError.
     """
-    held = await get_for_update(tx, unallocated_payment_id)
+    locked = await get_for_update(tx, unallocated_payment_id)
     transfers: list[LedgerTransfer] = []
-    if held.status != "refunding":
-        _ensure_undecided(held)
-        _ensure_posted(held)
+    if locked.status != "refunding":
+        _ensure_undecided(locked)
+        _ensure_posted(locked)
         await store.mark_decided(tx, [unallocated_payment_id], "refunding", by, note)
-        transfers += ledger_domain.unallocated_refund_started_transfers(held.id, held.provider, held.money)
+        transfers += ledger_domain.unallocated_refund_started_transfers(locked.id, locked.provider, locked.money)
     decided = OfficerDecision(
         unallocated_payment_id, OfficerChoice.RECORD_MANUAL_REFUND, note, by, tx.now, provider_refund
     )
     await store.insert_decision(tx, decided)
     try:
-        await _finish_refund(tx, held, provider_refund, transfers)
+        await _finish_refund(tx, locked, provider_refund, transfers)
     except UniqueViolationError as refused:
         if refused.constraint_name != UNIQUE_PROVIDER_REFUND:
             raise
@@ -171,11 +171,11 @@ async def record_manual_refund(
 
 async def write_off(tx: Tx, unallocated_payment_id: UUID, note: str, by: str) -> UnallocatedPayment:
     """Write off an unallocated payment that is not ours. Raises UnallocatedPaymentError."""
-    held = await get_for_update(tx, unallocated_payment_id)
-    _ensure_undecided(held)
+    locked = await get_for_update(tx, unallocated_payment_id)
+    _ensure_undecided(locked)
     await store.insert_decision(tx, OfficerDecision(unallocated_payment_id, OfficerChoice.WRITE_OFF, note, by, tx.now))
     try:
-        transfers = await _write_off(tx, [held], by, note)
+        transfers = await _write_off(tx, [locked], by, note)
     except CheckViolationError as refused:
         if refused.constraint_name != _SETTLED_CONSTRAINT:
             raise
@@ -191,16 +191,16 @@ async def record_decision_to_apply(tx: Tx, unallocated_payment_id: UUID, note: s
 
     Raises NoSuchUnallocatedPayment, UnallocatedPaymentError.
     """
-    held = await get_for_update(tx, unallocated_payment_id)
-    _ensure_undecided(held)
-    if not held.is_by_bank or held.payment_id is None:
+    locked = await get_for_update(tx, unallocated_payment_id)
+    _ensure_undecided(locked)
+    if not locked.is_by_bank or locked.payment_id is None:
         raise UnallocatedPaymentError(
             "Only the first bank transfer with the reference of a donation can be applied to that donation."
         )
-    if held.reason is UnallocatedReason.OTHER_CURRENCY:
+    if locked.reason is UnallocatedReason.OTHER_CURRENCY:
         raise UnallocatedPaymentError(domain.OTHER_CURRENCY)
     await store.insert_decision(tx, OfficerDecision(unallocated_payment_id, OfficerChoice.APPLY, note, by, tx.now))
-    return held
+    return locked
 
 
 async def apply_to_donation(
@@ -222,9 +222,9 @@ async def apply_to_donation(
 
 async def record_refund(tx: Tx, unallocated_payment_id: UUID, provider_refund: str) -> None:
     """Record that the provider refunded the payment; idempotent."""
-    held = await get_for_update(tx, unallocated_payment_id)
-    if held.status == "refunding":
-        await _finish_refund(tx, held, provider_refund, [])
+    locked = await get_for_update(tx, unallocated_payment_id)
+    if locked.status == "refunding":
+        await _finish_refund(tx, locked, provider_refund, [])
 
 
 async def record_return_by_dispute(

@@ -70,7 +70,7 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLi
     """
     called, money = line.movement.reference, line.movement.money
     reference = payment.provider_payment or ""
-    held = [one for one in await suspense.lock_by_reference(tx, reference) if one.money == money]
+    locked = [one for one in await suspense.lock_by_reference(tx, reference) if one.money == money]
     payment = await bank_transfers.lock_payment(tx, payment)
     given = [
         one
@@ -78,8 +78,8 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLi
         for one in await refunds.refunds_of_donation(tx, gift)
         if one.is_by_bank and one.money == money
     ]
-    known: list[UnallocatedPayment | Refund] = [*held, *given]
-    if not (going := await _outgoing_refunds(tx, reference, held, given)):
+    known: list[UnallocatedPayment | Refund] = [*locked, *given]
+    if not (going := await _outgoing_refunds(tx, reference, locked, given)):
         ended = {one.status for one in known}
         return (
             OpenLineReason.MATCHED_BEFORE

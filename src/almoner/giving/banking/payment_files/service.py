@@ -277,6 +277,6 @@ async def record_status_report(
 
 
 async def _lock_file(tx: Tx, file_id: UUID) -> PaymentFile:
-    if (held := await store.get_for_update(tx, file_id)) is None:
+    if (locked := await store.get_for_update(tx, file_id)) is None:
         raise NotFound
-    return held
+    return locked

@@ -45,13 +45,13 @@ async def run_invoicing(db: Database, record: OnFinished | None = None) -> RunRe
         found = await service.uninvoiced_groups(tx)
     for of in found:
         try:
-            made = await invoice_partner(db, of)
+            created = await invoice_partner(db, of)
         except _REFUSALS as refused:
             # One partner's donations that cannot be asked for do not keep the others back.
             _log.error("request_refused", partner=str(of.partner_id), currency=of.currency, why=str(refused))
-            made = []
-        ran.made += made
-        ran.waiting += not made
+            created = []
+        ran.made += created
+        ran.waiting += not created
     if record is not None:
         async with db.write() as tx:
             await record(tx, ran)

@@ -76,8 +76,8 @@ async def fill_request(
     """
     partner = Partner(group.partner_id)
     account = await partners.get(tx, partner)
-    held = await store.lock_collecting_request(tx, partner, group.currency)
-    if held is None:
+    locked = await store.lock_collecting_request(tx, partner, group.currency)
+    if locked is None:
         ends = (
             tx.now + timedelta(milliseconds=1)
             if now_asked
@@ -87,17 +87,17 @@ async def fill_request(
         if not waiting or (not now_asked and waiting < domain.minimum_request_minor(account, group.currency)):
             return None, False
         await store.insert(tx, partner, domain.new_request(tx.new_id(), group, ends, account.request_due_days, tx.now))
-        if (held := await store.lock_collecting_request(tx, partner, group.currency)) is None:
+        if (locked := await store.lock_collecting_request(tx, partner, group.currency)) is None:
             return None, True  # another run has just finished it
-    room = MAX_MINOR - held.money.minor
+    room = MAX_MINOR - locked.money.minor
     count, money, full = await donations.add_to_request(
-        tx, partner, group.currency, held.cutoff_at, held.id, limit, room
+        tx, partner, group.currency, locked.cutoff_at, locked.id, limit, room
     )
-    if not count and not held.donations:
+    if not count and not locked.donations:
         raise NothingToInvoice
     more = full or count == limit
     collecting = more and not full
-    filled = replace(held, money=held.money + money, donations=held.donations + count, collecting=collecting)
+    filled = replace(locked, money=locked.money + money, donations=locked.donations + count, collecting=collecting)
     if not filled.collecting:
         filled = replace(filled, due_at=tx.now + account.request_due_days * _DAY)
     await store.update_donation_totals(tx, filled)
@@ -135,22 +135,22 @@ async def receive_payment(
         raise DonationRequestError(f"the bank's reference must have 1 to {domain.MAX_BANK_REFERENCE} characters")
     if not money:
         raise DonationRequestError("the amount must be more than zero")
-    held = await _lock(tx, scope, request_id)
-    if held.collecting:
+    locked = await _lock(tx, scope, request_id)
+    if locked.collecting:
         raise DonationRequestError("donations are still being added to the request: try again in a moment")
-    applied = domain.applied_amount(held, money)
+    applied = domain.applied_amount(locked, money)
     over = Money(money.minor - applied, money.currency)
     status: RequestPaymentStatus = "held" if over else "booked"
-    made = RequestPayment(tx.new_id(), held.id, money, applied, bank_reference, status, tx.now, recorded_by)
-    if not await store.insert_payment(tx, made):
+    created = RequestPayment(tx.new_id(), locked.id, money, applied, bank_reference, status, tx.now, recorded_by)
+    if not await store.insert_payment(tx, created):
         raise DonationRequestError(f"the transfer {bank_reference} has already been recorded")
-    transfers = ledger_domain.request_payment_transfers(made.id, Money(applied, money.currency), over)
+    transfers = ledger_domain.request_payment_transfers(created.id, Money(applied, money.currency), over)
     if applied:
-        paid = held.paid_minor + applied
-        await _record_paid_amount(tx, held, paid)
-        transfers += await _allocate(tx, replace(held, paid_minor=paid))
+        paid = locked.paid_minor + applied
+        await _record_paid_amount(tx, locked, paid)
+        transfers += await _allocate(tx, replace(locked, paid_minor=paid))
     ledger.post_at_commit(tx, transfers)
-    return made
+    return created
 
 
 async def _record_paid_amount(tx: Tx, donation_request: DonationRequest, paid_minor: int) -> None:
@@ -162,9 +162,9 @@ async def _record_paid_amount(tx: Tx, donation_request: DonationRequest, paid_mi
 
 async def allocate_payment(tx: Tx, request_id: UUID) -> bool:
     """Receive a batch of donations that a request's payments cover; True if there may be more."""
-    held = await _lock(tx, ALL_PARTNERS, request_id)
-    if held.allocating:
-        ledger.post_at_commit(tx, await _allocate(tx, held))
+    locked = await _lock(tx, ALL_PARTNERS, request_id)
+    if locked.allocating:
+        ledger.post_at_commit(tx, await _allocate(tx, locked))
     return (await get(tx, ALL_PARTNERS, request_id)).allocating
 
 
@@ -193,15 +193,15 @@ async def return_overpayment(tx: Tx, payment_id: UUID, *, note: str, decided_by:
     """Record that an overpaid part was returned by bank. Raises NotFound, DonationRequestError."""
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise DonationRequestError(f"the note must have 1 to {domain.MAX_NOTE} characters")
-    if (held := await store.lock_payment(tx, payment_id)) is None:
+    if (locked := await store.lock_payment(tx, payment_id)) is None:
         raise NotFound
-    if held.status != "held":
-        raise DonationRequestError(f"the transfer has no overpayment to decide on: it is {held.status}")
-    await store.close_overpayment(tx, held, "returned", decided_by, note)
+    if locked.status != "held":
+        raise DonationRequestError(f"the transfer has no overpayment to decide on: it is {locked.status}")
+    await store.close_overpayment(tx, locked, "returned", decided_by, note)
     ledger.post_at_commit(
-        tx, ledger_domain.overpayment_returned_transfers(held.id, Money(held.overpaid_minor, held.money.currency))
+        tx, ledger_domain.overpayment_returned_transfers(locked.id, Money(locked.overpaid_minor, locked.money.currency))
     )
-    return replace(held, status="returned")
+    return replace(locked, status="returned")
 
 
 async def apply_overpayment(
@@ -215,29 +215,29 @@ async def apply_overpayment(
         raise DonationRequestError(f"the note must have 1 to {domain.MAX_NOTE} characters")
     whose = (await get(tx, ALL_PARTNERS, request_id)).partner_id
     target = await _lock(tx, ALL_PARTNERS, request_id)  # before the transfer, as whoever receives one does
-    if (held := await store.lock_payment(tx, payment_id)) is None:
+    if (locked := await store.lock_payment(tx, payment_id)) is None:
         raise NotFound
-    if held.status != "held":
-        raise DonationRequestError(f"the transfer has no overpayment to decide on: it is {held.status}")
-    if (await get(tx, ALL_PARTNERS, held.donation_request_id)).partner_id != whose:
+    if locked.status != "held":
+        raise DonationRequestError(f"the transfer has no overpayment to decide on: it is {locked.status}")
+    if (await get(tx, ALL_PARTNERS, locked.donation_request_id)).partner_id != whose:
         raise DonationRequestError("the request belongs to another partner")
     if target.collecting:
         raise DonationRequestError("donations are still being added to the request: try again in a moment")
-    over = Money(held.overpaid_minor, held.money.currency)
+    over = Money(locked.overpaid_minor, locked.money.currency)
     if not (applied := domain.applied_amount(target, over)):
         raise DonationRequestError("the request has no open amount in this currency")
     status: RequestPaymentStatus = "booked" if applied == over.minor else "held"
     part = RequestPayment(
-        tx.new_id(), target.id, over, applied, held.bank_reference, status, tx.now, decided_by, applied_from=held.id
+        tx.new_id(), target.id, over, applied, locked.bank_reference, status, tx.now, decided_by, applied_from=locked.id
     )
-    await store.close_overpayment(tx, held, "applied", decided_by, note)
+    await store.close_overpayment(tx, locked, "applied", decided_by, note)
     if not await store.insert_payment(tx, part):
-        raise LookupError(f"what was over of {held.id} was applied before")
+        raise LookupError(f"what was over of {locked.id} was applied before")
     transfers = ledger_domain.overpayment_applied_transfers(part.id, Money(applied, over.currency))
     paid = target.paid_minor + applied
     await _record_paid_amount(tx, target, paid)
     ledger.post_at_commit(tx, transfers + await _allocate(tx, replace(target, paid_minor=paid)))
-    return replace(held, status="applied"), part
+    return replace(locked, status="applied"), part
 
 
 async def next_run_at(tx: Tx, name: str) -> datetime | None:
@@ -253,6 +253,6 @@ async def next_run_at(tx: Tx, name: str) -> datetime | None:
 
 
 async def _lock(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> DonationRequest:
-    if (held := await store.get_for_update(tx, scope, request_id)) is None:
+    if (locked := await store.get_for_update(tx, scope, request_id)) is None:
         raise NotFound
-    return held
+    return locked

@@ -60,13 +60,13 @@ async def restore_donation(tx: Tx, session: DonationSession, donation: Donation,
         covered = await gift_aid_declarations.find_for_restored_donation(
             tx, Partner(donation.partner_id), donation.user_id, tx.now, covered
         )
-    made = domain.new_hosted_donation(
+    created = domain.new_hosted_donation(
         tx.new_id(), session, gift, tx.now, donor_shown=donation.donor_shown, gift_aid_id=covered
     )
     if donation.email is None:
-        made = replace(made, dedication=None)
+        created = replace(created, dedication=None)
     first, last, email = donation.first_name, donation.last_name, donation.email  # who was forgotten stays so
-    return await _insert_created(tx, replace(made, first_name=first, last_name=last, email=email))
+    return await _insert_created(tx, replace(created, first_name=first, last_name=last, email=email))
 
 
 async def _insert_created(tx: Tx, donation: Donation) -> Donation:

@@ -49,7 +49,7 @@ async def create(tx: Tx, partner: Partner, change: DirectDonationRequest) -> Don
     _ensure_accepted(change.money.currency, account.settlement_currencies, organisation)
     user_id = user.id if user else None
     named = await _requested_declaration(tx, partner, change.gift_aid_id, user_id)
-    made = domain.new_direct_donation(
+    created = domain.new_direct_donation(
         tx.new_id(),
         partner.id,
         organisation.id,
@@ -61,10 +61,10 @@ async def create(tx: Tx, partner: Partner, change: DirectDonationRequest) -> Don
         donor_shown=account.shares_donor_details,
         gift_aid_id=await _gift_aid_for(tx, account, organisation, change.money.currency, named, user_id, tx.now),
     )
-    await store.insert(tx, partner, made)
-    await service.emit_event(tx, domain.CREATED, made)
+    await store.insert(tx, partner, created)
+    await service.emit_event(tx, domain.CREATED, created)
     await verifications.apply_test_value(tx, partner, change.organisation_id or "")
-    return made
+    return created
 
 
 async def change_organisation(tx: Tx, partner: Partner, donation_id: UUID, organisation_id: str) -> Donation:

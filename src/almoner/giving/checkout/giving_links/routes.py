@@ -52,8 +52,8 @@ def giving_link_routes(payable: Collection[str] | None) -> Routes:
     @routes.post("/v1/giving-links", key=SECRET, scope="giving_links:write", errors=(*_ERRORS, SlugTaken))
     async def create_giving_link(call: ApiCall, body: GivingLinkBody) -> GivingLinkResponse:
         """Create a giving link: a permanent page on which donors give, without code on your side."""
-        made = await service.create(call.tx, call.partner, body.to_input(), body.slug, payable)
-        return giving_link_response(call.tx, made)
+        created = await service.create(call.tx, call.partner, body.to_input(), body.slug, payable)
+        return giving_link_response(call.tx, created)
 
     @routes.get("/v1/giving-links/{id}", key=SECRET, scope="giving_links:read")
     async def get_giving_link(call: ApiCall, id: GivingLinkId) -> GivingLinkResponse:

@@ -140,18 +140,18 @@ async def collect_batch(tx: Tx, batch: DisbursementBatch, rules: DisbursementRul
     What would make it more than any amount may be goes into the next one, once this one is sent.
     """
     partner = Partner(batch.partner_id)
-    held = await store.lock_open(tx, partner, batch)
-    if held is None:
+    locked = await store.lock_open(tx, partner, batch)
+    if locked is None:
         if not await donations.has_unpaid_donations(tx, batch):
             return False
         await store.insert(tx, partner, domain.new_disbursement(tx.new_id(), batch, tx.now))
-        if (held := await store.lock_open(tx, partner, batch)) is None:
+        if (locked := await store.lock_open(tx, partner, batch)) is None:
             return True  # another run has just sent it
-    added = await donations.add_to_disbursement(tx, batch, held.id, limit, MAX_MINOR - held.money.minor)
+    added = await donations.add_to_disbursement(tx, batch, locked.id, limit, MAX_MINOR - locked.money.minor)
     if added.donations:
         await verifications.begin_verification_on_payment(tx, partner, batch.organisation_id)
-    total = held.money + Money(added.total_minor, batch.currency)
-    await _update_batch(tx, held, total, held.donations + added.donations, rules)
+    total = locked.money + Money(added.total_minor, batch.currency)
+    await _update_batch(tx, locked, total, locked.donations + added.donations, rules)
     return added.donations == limit
 
 
@@ -198,18 +198,18 @@ async def remove_from_disbursement(tx: Tx, donation_id: UUID, rules: Disbursemen
 
 async def _remove_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> Donation:
     known = await donations.get(tx, ALL_PARTNERS, donation_id)
-    held = await store.get_for_update(tx, ALL_PARTNERS, known.disbursement_id) if known.disbursement_id else None
+    locked = await store.get_for_update(tx, ALL_PARTNERS, known.disbursement_id) if known.disbursement_id else None
     donation = await donations.get_for_update(tx, ALL_PARTNERS, donation_id)
     if donation.disbursement_id != known.disbursement_id:
         # Locking another disbursement after the donation could deadlock with those that lock them in order.
         raise DonationInOtherDisbursement("the donation has just moved to another disbursement: try again")
-    if held is None:
+    if locked is None:
         return donation
-    if held.status != "PENDING" or donation.settlement is None:
-        named = tx.ids.text("disbursement", held.id)
-        raise DisbursementError(f"the donation is in {named}, which is {held.status}")
+    if locked.status != "PENDING" or donation.settlement is None:
+        named = tx.ids.text("disbursement", locked.id)
+        raise DisbursementError(f"the donation is in {named}, which is {locked.status}")
     await donations.remove_from_disbursement(tx, donation.id)
-    await _update_batch(tx, held, held.money - donation.owed, held.donations - 1, rules)
+    await _update_batch(tx, locked, locked.money - donation.owed, locked.donations - 1, rules)
     return replace(donation, disbursement_id=None)
 
 
@@ -218,18 +218,20 @@ async def send_batch(tx: Tx, disbursement_id: UUID, rules: DisbursementRules) ->
 
     None when somebody else has sent it before. Raises NotFound.
     """
-    held = await _lock(tx, disbursement_id)
-    if held.status != "PENDING":
+    locked = await _lock(tx, disbursement_id)
+    if locked.status != "PENDING":
         return None
-    held = await _update_batch(tx, held, held.money, held.donations, rules)
-    if held.waiting_reason is not None:
-        return held
-    if not await store.update_status(tx, held, "SENT"):
-        raise LookupError(f"disbursement {held.id} is held and cannot be sent")
-    ledger.post_at_commit(tx, ledger_domain.disbursement_sent_transfers(held.id, held.organisation_id, held.money))
-    if await donations.has_unpaid_donations(tx, held.batch):  # more than it could hold
-        await enqueue_batch_collection(tx, Partner(held.partner_id), held.organisation_id)
-    return await _emit_status(tx, held)
+    locked = await _update_batch(tx, locked, locked.money, locked.donations, rules)
+    if locked.waiting_reason is not None:
+        return locked
+    if not await store.update_status(tx, locked, "SENT"):
+        raise LookupError(f"disbursement {locked.id} is held and cannot be sent")
+    ledger.post_at_commit(
+        tx, ledger_domain.disbursement_sent_transfers(locked.id, locked.organisation_id, locked.money)
+    )
+    if await donations.has_unpaid_donations(tx, locked.batch):  # more than it could hold
+        await enqueue_batch_collection(tx, Partner(locked.partner_id), locked.organisation_id)
+    return await _emit_status(tx, locked)
 
 
 async def fingerprint_sent_disbursement(tx: Tx, disbursement_id: UUID) -> tuple[Disbursement, bytes]:
@@ -237,10 +239,10 @@ async def fingerprint_sent_disbursement(tx: Tx, disbursement_id: UUID) -> tuple[
 
     Raises NotFound, DisbursementError.
     """
-    held = await _lock(tx, disbursement_id)
-    _ensure_sent(held)
-    seen = (held.id, held.money.minor, held.money.currency, held.end_to_end_id)
-    return held, sha256_digest(msgspec.json.encode(seen))
+    locked = await _lock(tx, disbursement_id)
+    _ensure_sent(locked)
+    seen = (locked.id, locked.money.minor, locked.money.currency, locked.end_to_end_id)
+    return locked, sha256_digest(msgspec.json.encode(seen))
 
 
 def _ensure_sent(disbursement: Disbursement) -> None:
@@ -256,22 +258,24 @@ async def confirm_paid(
     ``confirmation``: by people; None when it went in a file that was released. Raises NotFound; DisbursementError;
     SecondConfirmationRequired when it is more than one person may say alone.
     """
-    held = await _lock(tx, disbursement_id)
-    _ensure_sent(held)
+    locked = await _lock(tx, disbursement_id)
+    _ensure_sent(locked)
     if confirmation is not None:
         try:
-            await store.insert_confirmation(tx, held, confirmation)
+            await store.insert_confirmation(tx, locked, confirmation)
         except CheckViolationError as refused:
             if refused.constraint_name != _TWO_PEOPLE_CONSTRAINT:
                 raise
             raise SecondConfirmationRequired(
                 "two people must confirm that the bank has paid a disbursement of this amount"
             ) from refused
-    if not await store.update_status(tx, held, "PAID"):
-        raise LookupError(f"disbursement {held.id} is held and cannot be confirmed")
-    await _move_donations(tx, held.id, "PAID", limit)
-    ledger.post_at_commit(tx, ledger_domain.disbursement_paid_transfers(held.id, held.organisation_id, held.money))
-    return await _emit_status(tx, held)
+    if not await store.update_status(tx, locked, "PAID"):
+        raise LookupError(f"disbursement {locked.id} is held and cannot be confirmed")
+    await _move_donations(tx, locked.id, "PAID", limit)
+    ledger.post_at_commit(
+        tx, ledger_domain.disbursement_paid_transfers(locked.id, locked.organisation_id, locked.money)
+    )
+    return await _emit_status(tx, locked)
 
 
 async def mark_returned(
@@ -284,19 +288,24 @@ async def mark_returned(
     """
     if not 1 <= len(reason) <= domain.MAX_REASON_LENGTH:
         raise DisbursementError(f"the reason must have 1 to {domain.MAX_REASON_LENGTH} characters")
-    held = await _lock(tx, disbursement_id)
-    if await store.has_left_bank(tx, held.id):  # a statement is the stronger proof
+    locked = await _lock(tx, disbursement_id)
+    if await store.has_left_bank(tx, locked.id):  # a statement is the stronger proof
         raise DisbursementError(domain.TRANSFER_LEFT_BANK)
-    if not await store.update_status(tx, held, "RETURNED", reason):
-        raise DisbursementError(f"the disbursement is {held.status}: only a SENT or PAID disbursement can be returned")
-    await _move_donations(tx, held.id, "RETURNED", limit)
-    note = f"{tx.ids.text('disbursement', held.id)} was returned: {reason}"
-    await _record_hold(tx, DisbursementHold(held.partner_id, held.organisation_id, True, note, recorded_by, tx.now))
-    was_paid = held.status == "PAID"
+    if not await store.update_status(tx, locked, "RETURNED", reason):
+        raise DisbursementError(
+            f"the disbursement is {locked.status}: only a SENT or PAID disbursement can be returned"
+        )
+    await _move_donations(tx, locked.id, "RETURNED", limit)
+    note = f"{tx.ids.text('disbursement', locked.id)} was returned: {reason}"
+    await _record_hold(tx, DisbursementHold(locked.partner_id, locked.organisation_id, True, note, recorded_by, tx.now))
+    was_paid = locked.status == "PAID"
     ledger.post_at_commit(
-        tx, ledger_domain.disbursement_returned_transfers(held.id, held.organisation_id, held.money, was_paid=was_paid)
+        tx,
+        ledger_domain.disbursement_returned_transfers(
+            locked.id, locked.organisation_id, locked.money, was_paid=was_paid
+        ),
     )
-    return await _emit_status(tx, held)
+    return await _emit_status(tx, locked)
 
 
 async def hold_disbursements(
@@ -380,8 +389,8 @@ async def _recheck_batches(tx: Tx, scope: Scope, organisation_id: UUID, rules: D
 
 async def propagate_status(tx: Tx, disbursement_id: UUID) -> bool:
     """Update a batch of donations to their disbursement's status; True if there may be more."""
-    held = await _lock(tx, disbursement_id)
-    return held.propagating and await _move_donations(tx, held.id, held.status, BATCH)
+    locked = await _lock(tx, disbursement_id)
+    return locked.propagating and await _move_donations(tx, locked.id, locked.status, BATCH)
 
 
 async def _move_donations(tx: Tx, disbursement_id: UUID, status: DisbursementStatus, limit: int) -> bool:
@@ -395,9 +404,9 @@ async def _move_donations(tx: Tx, disbursement_id: UUID, status: DisbursementSta
 
 
 async def _lock(tx: Tx, disbursement_id: UUID) -> Disbursement:
-    if (held := await store.get_for_update(tx, ALL_PARTNERS, disbursement_id)) is None:
+    if (locked := await store.get_for_update(tx, ALL_PARTNERS, disbursement_id)) is None:
         raise NotFound
-    return held
+    return locked
 
 
 async def disbursements_awaiting_propagation(tx: Tx, limit: int = BATCH) -> list[UUID]:

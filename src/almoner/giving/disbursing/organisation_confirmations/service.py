@@ -58,13 +58,17 @@ async def request_confirmation(
     A link to another address works no more. Raises NotFound; InvalidState when there is nothing to confirm, and where
     the address has had its share of mails.
     """
-    held = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
-    if held.status != "pending" or held.checks["organisation_confirmation"] != "pending" or held.expires_at is None:
+    locked = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
+    if (
+        locked.status != "pending"
+        or locked.checks["organisation_confirmation"] != "pending"
+        or locked.expires_at is None
+    ):
         raise InvalidState("there is nothing for the organisation to confirm")
-    organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
+    organisation = await organisations.get(tx, Partner(locked.partner_id), locked.organisation_id)
     spoken = language or domain.language_of_country(organisation.country_code)
-    new = domain.new_confirmation(tx.new_id(), held.id, contact, spoken, by, tx.now, held.expires_at)
-    asked = next((one for one in await store.list_confirmations(tx, held.id) if one.accepts_answer(held)), None)
+    new = domain.new_confirmation(tx.new_id(), locked.id, contact, spoken, by, tx.now, locked.expires_at)
+    asked = next((one for one in await store.list_confirmations(tx, locked.id) if one.accepts_answer(locked)), None)
     again = asked is not None and asked.email == contact.email and language in (None, asked.language)
     wanted = asked if asked is not None and again else new
     email_hash = tx.vault.keyed_hash(_HASHED, contact.email.lower().encode())
@@ -81,12 +85,12 @@ async def request_confirmation(
 
 async def request_confirmation_once(tx: Tx, verification_id: UUID, contact: NonprofitContact | None) -> None:
     """Email the confirmation request automatically, once. Raises NotFound."""
-    held = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
-    known = await store.list_confirmations(tx, held.id)
-    asked = any(one.expires_at == held.expires_at and not one.withdrawn for one in known)
-    waits = held.awaits_answer and held.checks["organisation_confirmation"] == "pending"
+    locked = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
+    known = await store.list_confirmations(tx, locked.id)
+    asked = any(one.expires_at == locked.expires_at and not one.withdrawn for one in known)
+    waits = locked.awaits_answer and locked.checks["organisation_confirmation"] == "pending"
     if contact is not None and waits and not asked:
-        await request_confirmation(tx, held.id, contact, by="rules")
+        await request_confirmation(tx, locked.id, contact, by="rules")
 
 
 async def enqueue_confirmation_request(tx: Tx, verification_id: UUID) -> None:
@@ -125,11 +129,11 @@ async def record_answer(
     """
     if (known := await store.find(tx, confirmation_id)) is None:
         raise NotFound
-    held = await verifications.get_for_update(tx, ALL_PARTNERS, known.verification_id)
+    locked = await verifications.get_for_update(tx, ALL_PARTNERS, known.verification_id)
     found = await store.find(tx, confirmation_id)  # as it is under the lock
     assert found is not None, "questions stay"
-    page = await _page(tx, found, held)
-    if not found.accepts_answer(held):
+    page = await _page(tx, found, locked)
+    if not found.accepts_answer(locked):
         raise InvalidState("no answer is needed any more")
     if page.fingerprint.hex() != seen:
         raise PageChanged
@@ -143,7 +147,7 @@ async def record_answer(
     ended = await verifications.end_check(
         tx,
         ALL_PARTNERS,
-        held.id,
+        locked.id,
         "organisation_confirmation",
         _OUTCOMES[confirmation_answer],
         by="nonprofit",
@@ -180,11 +184,11 @@ async def enqueue_name_erasure(tx: Tx, verification_id: UUID) -> None:
 
 async def erase_names(tx: Tx, verification_id: UUID) -> None:
     """Delete the details of who answered, unless the verification was reopened. Raises NotFound."""
-    held = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
+    locked = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
     if (
-        held.processed_at is not None
-        and not held.is_pending_or_approved
-        and tx.now >= held.processed_at + domain.ERASED_AFTER
+        locked.processed_at is not None
+        and not locked.is_pending_or_approved
+        and tx.now >= locked.processed_at + domain.ERASED_AFTER
     ):
         await store.erase_names(tx, verification_id)
 

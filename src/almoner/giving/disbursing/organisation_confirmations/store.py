@@ -81,18 +81,18 @@ async def record_answer(
 
 async def insert_mail(tx: Tx, confirmation_id: UUID, email_hash: bytes) -> UUID:
     """Store an email to send; returns its ID."""
-    made = tx.new_id()
+    created = tx.new_id()
     await tx.execute(
         """
         insert into monetary_donation_confirmation_email (id, confirmation_id, email_hash, sent_at)
         values ($1, $2, $3, $4)
         """,
-        made,
+        created,
         confirmation_id,
         email_hash,
         tx.real_now,
     )
-    return made
+    return created
 
 
 async def mail_send_times(tx: Tx, confirmation_id: UUID) -> list[datetime]:

@@ -93,7 +93,7 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, by: s
         raise PayeeAccountError("; ".join(found))
     await store.lock_organisation(tx, organisation.id)
     plain = msgspec.json.encode(read_)
-    made = PayeeAccount(
+    created = PayeeAccount(
         id=account_id,
         organisation_id=proposal.organisation_id,
         currency=proposal.currency,
@@ -113,7 +113,7 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, by: s
         denied_at=None,
     )
     try:
-        stored = await store.insert(tx, made, tx.vault.keyed_hash(_CONTEXT, plain))
+        stored = await store.insert(tx, created, tx.vault.keyed_hash(_CONTEXT, plain))
     except CheckViolationError as refused:
         if refused.constraint_name != _ASKED:
             raise
@@ -124,9 +124,11 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, by: s
         raise PayeeAccountError(
             f"Another account in {proposal.currency} is proposed for this nonprofit. Approve or reject it first."
         )
-    await verifications.on_account_proposed(tx, made.organisation_id, _account_id_text(tx, made), _account_facts(made))
-    await outbox.emit_internal(tx, domain.ACCOUNT_PROPOSED, PayeeAccountProposed(made.id))
-    return made
+    await verifications.on_account_proposed(
+        tx, created.organisation_id, _account_id_text(tx, created), _account_facts(created)
+    )
+    await outbox.emit_internal(tx, domain.ACCOUNT_PROPOSED, PayeeAccountProposed(created.id))
+    return created
 
 
 def _name_score(holder: str, organisation: Organisation) -> int:
@@ -259,9 +261,9 @@ async def _lock_account(tx: Tx, account_id: UUID) -> PayeeAccount:
     if (known := await store.find(tx, account_id)) is None:
         raise NotFound
     await store.lock_organisation(tx, known.organisation_id)
-    held = await store.get_for_update(tx, account_id)
-    assert held is not None, "accounts stay"
-    return held
+    locked = await store.get_for_update(tx, account_id)
+    assert locked is not None, "accounts stay"
+    return locked
 
 
 def _note_problems(note: str) -> list[str]:

@@ -38,24 +38,24 @@ async def check_verification(
     An account that was approved before counts. The lists decide last: whom they name by then counts, and not whom they
     named when it began.
     """
-    held = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
-    if not held.is_pending_or_approved:
-        return held
-    organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
+    locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
+    if not locked.is_pending_or_approved:
+        return locked
+    organisation = await organisations.get(tx, Partner(locked.partner_id), locked.organisation_id)
     records = [organisation, *await organisations.list_merged_records(tx, organisation.id)]
-    results = await screening.screen(tx, records, held.partner_id)
+    results = await screening.screen(tx, records, locked.partner_id)
     listed = findings.registration_finding(organisation, tx.now, tx.deployment.max_age)
     screened = findings.compliance_finding(results, tx.ids, tx.now)
     for finding in (listed, screened):
-        await record_finding(tx, held, finding)
-    expired = await store_findings.has_expired_finding(tx, held.id)
-    await store_findings.set_next_check_at(tx, held.id, tx.now + (_SOON if expired else RENEWAL_PERIOD))
-    waits = held.status == "pending" and held.checks["bank_details"] == "pending" and listed.outcome != "failed"
+        await record_finding(tx, locked, finding)
+    expired = await store_findings.has_expired_finding(tx, locked.id)
+    await store_findings.set_next_check_at(tx, locked.id, tx.now + (_SOON if expired else RENEWAL_PERIOD))
+    waits = locked.status == "pending" and locked.checks["bank_details"] == "pending" and listed.outcome != "failed"
     known = await accounts(tx, organisation.id) if waits else None
-    ended = _ended_checks(held, listed, screened, known)
+    ended = _ended_checks(locked, listed, screened, known)
     if known is not None and ("bank_details", "succeeded") in ended:
-        await record_approved_account(tx, held, known)
-    return await transitions.end_checks(tx, held, ended) if ended else held
+        await record_approved_account(tx, locked, known)
+    return await transitions.end_checks(tx, locked, ended) if ended else locked
 
 
 def _ended_checks(
@@ -98,12 +98,12 @@ async def record_finding(tx: Tx, verification: MonetaryDonationVerification, fin
     fresh = before is not None and (before.finding.expires_at is None or before.finding.expires_at > tx.now)
     if before is not None and fresh and before.finding.has_same_content(finding):
         return
-    made = await store_findings.insert_finding(tx, verification, finding)
+    created = await store_findings.insert_finding(tx, verification, finding)
     if not verification.is_pending_or_approved or verification.checks[finding.check] != "succeeded":
         return
     kinds = list(findings.flags_raised_by(before.finding if before else None, finding))
     for kind in kinds:
-        await store_findings.raise_flag(tx, verification.id, made, kind)
+        await store_findings.raise_flag(tx, verification.id, created, kind)
     gone = finding.outcome == "succeeded" and await store_findings.close_expiry_flags(
         tx, verification.id, finding.check
     )
@@ -144,9 +144,9 @@ async def record_approved_account(tx: Tx, verification: MonetaryDonationVerifica
     """Record that the nonprofit has an approved account; flags a differing name or a denial."""
     kinds = list(findings.account_flags(account))
     finding = CheckFinding("bank_details", "succeeded", ACCOUNTS, None, {**account.facts, "account": account.account})
-    made = await store_findings.insert_finding(tx, verification, replace(finding, reason=", ".join(kinds) or None))
+    created = await store_findings.insert_finding(tx, verification, replace(finding, reason=", ".join(kinds) or None))
     for kind in kinds:
-        await store_findings.raise_flag(tx, verification.id, made, kind)
+        await store_findings.raise_flag(tx, verification.id, created, kind)
     if kinds:
         await recheck_disbursements(tx, verification)
 

@@ -55,8 +55,8 @@ async def on_account_proposed(tx: Tx, organisation_id: UUID, account: str, facts
     for held in await _lock_live(tx, organisation_id):
         if held.checks["bank_details"] == "succeeded" and not await _open_account_flags(tx, held, account):
             finding = CheckFinding("bank_details", "unclear", ACCOUNTS, _CHANGED, {**facts, "account": account})
-            made = await store_findings.insert_finding(tx, held, finding)
-            await store_findings.raise_flag(tx, held.id, made, _CHANGED)
+            created = await store_findings.insert_finding(tx, held, finding)
+            await store_findings.raise_flag(tx, held.id, created, _CHANGED)
             await recheck_disbursements(tx, held)
 
 
@@ -97,16 +97,16 @@ async def on_account_denied(tx: Tx, organisation_id: UUID, account: str, facts: 
     """The nonprofit denies an approved account: flag it until two people have reviewed it."""
     for held in await _lock_live(tx, organisation_id):
         finding = CheckFinding("bank_details", "unclear", "nonprofit", _DENIED, {**facts, "account": account})
-        made = await store_findings.insert_finding(tx, held, finding)
-        await store_findings.raise_flag(tx, held.id, made, _DENIED)
+        created = await store_findings.insert_finding(tx, held, finding)
+        await store_findings.raise_flag(tx, held.id, created, _DENIED)
         await recheck_disbursements(tx, held)
 
 
 async def _lock_live(tx: Tx, organisation_id: UUID) -> list[MonetaryDonationVerification]:
     """Pending and approved verifications of a nonprofit, whosever, held in the order of their ids."""
     found = [one for one, _, _ in await store.list_pending_and_approved(tx, [organisation_id])]
-    held = [await transitions.get_for_update(tx, ALL_PARTNERS, verification_id) for verification_id in found]
-    return [one for one in held if one.is_pending_or_approved]
+    locked = [await transitions.get_for_update(tx, ALL_PARTNERS, verification_id) for verification_id in found]
+    return [one for one in locked if one.is_pending_or_approved]
 
 
 async def _open_account_flags(

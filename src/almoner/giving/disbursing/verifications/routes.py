@@ -51,8 +51,8 @@ async def create_monetary_donation_verification(
     It checks whether an organisation can be paid the donations for it. It is pending for up to 30 days. An organisation
     has at most one that is pending or approved.
     """
-    made = await service.create(call.tx, call.partner, body.organisation_id, body.metadata)
-    return verification_response(call.tx, made)
+    created = await service.create(call.tx, call.partner, body.organisation_id, body.metadata)
+    return verification_response(call.tx, created)
 
 
 @routes.get("/v1/monetary-donation-verifications/{id}", key=SECRET, scope="monetary_donation_verifications:read")

@@ -90,14 +90,14 @@ async def create(
         raise domain.InvalidMetadata(*problems)
     if (started := await _expire_stale(tx, partner, organisation.id)) is not None:
         return await _adopt(tx, started, metadata, action)
-    made = domain.new_verification(tx.new_id(), partner.id, organisation.id, metadata, tx.now)
-    if not await store.insert(tx, partner, made):
+    created = domain.new_verification(tx.new_id(), partner.id, organisation.id, metadata, tx.now)
+    if not await store.insert(tx, partner, created):
         if (started := await _expire_stale(tx, partner, organisation.id)) is not None:
             return await _adopt(tx, started, metadata, action)
         raise InvalidState(_CONCURRENT_VERIFICATION)
-    await outbox.emit(tx, partner.id, domain.RECEIVED, serialise_for_api(tx, made))
-    await transitions.enqueue_check(tx, made.id, action)
-    return made
+    await outbox.emit(tx, partner.id, domain.RECEIVED, serialise_for_api(tx, created))
+    await transitions.enqueue_check(tx, created.id, action)
+    return created
 
 
 async def _adopt(
@@ -114,11 +114,11 @@ async def begin_verification_on_payment(tx: Tx, partner: Partner, organisation_i
     """Start a verification when the first money arrives for a nonprofit; False if there is one."""
     if await store.verifications_of_organisations(tx, partner, [organisation_id]):
         return False
-    made = domain.new_verification(tx.new_id(), partner.id, organisation_id, None, tx.now, requested=False)
-    if not await store.insert(tx, partner, made):
+    created = domain.new_verification(tx.new_id(), partner.id, organisation_id, None, tx.now, requested=False)
+    if not await store.insert(tx, partner, created):
         return False  # somebody else has at the same time
-    await outbox.emit(tx, partner.id, domain.RECEIVED, serialise_for_api(tx, made))
-    await transitions.enqueue_check(tx, made.id)
+    await outbox.emit(tx, partner.id, domain.RECEIVED, serialise_for_api(tx, created))
+    await transitions.enqueue_check(tx, created.id)
     return True
 
 
@@ -137,10 +137,10 @@ async def apply_test_value(tx: Tx, partner: Partner, organisation_id: str) -> No
     if action is None or found is None:
         return
     live = await store.find_pending_or_approved(tx, partner, found)
-    held = await transitions.get_for_update(tx, partner, live) if live else None
-    if held is not None and held.status == "pending":
-        await transitions.enqueue_check(tx, held.id, action)
-    elif held is None or held.status != "approved":
+    locked = await transitions.get_for_update(tx, partner, live) if live else None
+    if locked is not None and locked.status == "pending":
+        await transitions.enqueue_check(tx, locked.id, action)
+    elif locked is None or locked.status != "approved":
         with suppress(InvalidState):  # somebody else has just asked for the same
             await create(tx, partner, organisation_id)
 
@@ -153,12 +153,12 @@ async def _expire_stale(tx: Tx, partner: Partner, organisation_id: UUID) -> Mone
     live = await store.find_pending_or_approved(tx, partner, organisation_id)
     if live is None:
         return None
-    held = await transitions.get_for_update(tx, partner, live)
-    if held.status == "pending" and not held.requested:
-        return held
-    if held.is_pending_or_approved:
-        named = tx.ids.text("monetarydonationverification", held.id)
-        raise InvalidState(f"the organisation has {named}, which is {held.status}")
+    locked = await transitions.get_for_update(tx, partner, live)
+    if locked.status == "pending" and not locked.requested:
+        return locked
+    if locked.is_pending_or_approved:
+        named = tx.ids.text("monetarydonationverification", locked.id)
+        raise InvalidState(f"the organisation has {named}, which is {locked.status}")
     return None
 
 
@@ -215,11 +215,11 @@ async def change_metadata(
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
     if patch and (found := metadata_rules.find_metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
-    held = await transitions.get_for_update(tx, partner, verification_id)
-    merged = None if patch is None else metadata_rules.merge_metadata(held.metadata or {}, patch)
+    locked = await transitions.get_for_update(tx, partner, verification_id)
+    merged = None if patch is None else metadata_rules.merge_metadata(locked.metadata or {}, patch)
     if merged and (found := metadata_rules.find_metadata_problems(merged)):
         raise domain.InvalidMetadata(*found)
-    changed = replace(held, metadata=merged, updated_at=tx.now)
+    changed = replace(locked, metadata=merged, updated_at=tx.now)
     await store.set_metadata(tx, changed)
     return changed
 
@@ -252,10 +252,10 @@ async def end_check(
 
     Raises NotFound, InvalidState.
     """
-    held = await transitions.get_for_update(tx, scope, verification_id)
-    held.with_ended_check(check, outcome, tx.now)
-    await checking.record_decision(tx, held, check, outcome, by, facts)
-    return await transitions.end_checks(tx, held, [(check, outcome)])
+    locked = await transitions.get_for_update(tx, scope, verification_id)
+    locked.with_ended_check(check, outcome, tx.now)
+    await checking.record_decision(tx, locked, check, outcome, by, facts)
+    return await transitions.end_checks(tx, locked, [(check, outcome)])
 
 
 async def fingerprint_for_approval(tx: Tx, scope: Scope, verification_id: UUID) -> bytes:
@@ -280,15 +280,15 @@ async def _lock_and_check(
     What an unverified or old source says ends no check by itself; for a person who approves it is enough. Such a check
     has succeeded in what is returned, and is not stored yet.
     """
-    held = await transitions.get_for_update(tx, scope, verification_id)
-    if held.status != "pending" or held.checks["registration"] != "pending":
-        return held, await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
-    organisation, seen = await checking.check_register(tx, held)
+    locked = await transitions.get_for_update(tx, scope, verification_id)
+    if locked.status != "pending" or locked.checks["registration"] != "pending":
+        return locked, await organisations.get(tx, Partner(locked.partner_id), locked.organisation_id)
+    organisation, seen = await checking.check_register(tx, locked)
     if seen.outcome != "unclear":
-        return await transitions.end_checks(tx, held, [("registration", seen.outcome)]), organisation
+        return await transitions.end_checks(tx, locked, [("registration", seen.outcome)]), organisation
     if not seen.facts["active"]:
-        return held, organisation
-    return replace(held, checks={**held.checks, "registration": "succeeded"}), organisation
+        return locked, organisation
+    return replace(locked, checks={**locked.checks, "registration": "succeeded"}), organisation
 
 
 async def approve(

@@ -34,9 +34,9 @@ def serialise_for_api(tx: Tx, verification: MonetaryDonationVerification) -> Mon
 
 async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> MonetaryDonationVerification:
     """Lock one, and record its expiry if that is due. Raises NotFound."""
-    if (held := await store.get_for_update(tx, scope, verification_id)) is None:
+    if (locked := await store.get_for_update(tx, scope, verification_id)) is None:
         raise NotFound
-    return await store_transition(tx, held.as_at(tx.now)) if held.is_overdue(tx.now) else held
+    return await store_transition(tx, locked.as_at(tx.now)) if locked.is_overdue(tx.now) else locked
 
 
 async def end_checks(

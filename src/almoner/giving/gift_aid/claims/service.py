@@ -218,9 +218,9 @@ async def adjust_donation(tx: Tx, donation_id: UUID) -> Adjustment | None:
     if claimed is None or not claimed.overclaimed_minor:
         return None
     over = claimed.overclaimed_minor
-    made = Adjustment(tx.new_id(), claimed.claim_id, donation_id, over, over, claimed.reason, tx.now)
-    await store.insert_adjustment(tx, made)
-    return made
+    created = Adjustment(tx.new_id(), claimed.claim_id, donation_id, over, over, claimed.reason, tx.now)
+    await store.insert_adjustment(tx, created)
+    return created
 
 
 async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None) -> Declaration:

@@ -30,7 +30,7 @@ async def create_gift_aid(call: ApiCall, body: GiftAidBody) -> GiftAidResponse:
     the response contains only `id` and `createdAt`.
     """
     trusted = call.caller.kind is SECRET
-    made = await service.create_declaration(
+    created = await service.create_declaration(
         call.tx,
         call.partner,
         body.declarer,
@@ -39,7 +39,7 @@ async def create_gift_aid(call: ApiCall, body: GiftAidBody) -> GiftAidResponse:
         covers_to=body.covers_to,
         trusted=trusted,
     )
-    return gift_aid_response(call.tx, made) if trusted else gift_aid_created_response(call.tx, made)
+    return gift_aid_response(call.tx, created) if trusted else gift_aid_created_response(call.tx, created)
 
 
 @routes.get("/v1/users/{id}/has-gift-aid", key=SECRET, scope="users:read")

@@ -46,9 +46,9 @@ async def create_declaration(
     if found := [*wrong, *domain.find_period_problems(begins, covers_to, tx.now)]:
         raise IncorrectParams(*found)
     whose = await (_user if trusted else _user_with_session)(tx, partner, user_id)
-    made = Declaration(tx.new_id(), partner.id, whose, declarer, begins, covers_to, None, tx.now, None)
-    await store.insert(tx, partner, made)
-    return made
+    created = Declaration(tx.new_id(), partner.id, whose, declarer, begins, covers_to, None, tx.now, None)
+    await store.insert(tx, partner, created)
+    return created
 
 
 async def _user(tx: Tx, partner: Partner, user_id: str | None) -> UUID | None:
@@ -92,9 +92,9 @@ async def find_covering(
     ) is not None:
         if found.id == current:
             return current
-        held = await store.find_with_shared_lock(tx, partner, found.id)
-        if held is not None and held.covers(moment):
-            return held.id
+        locked = await store.find_with_shared_lock(tx, partner, found.id)
+        if locked is not None and locked.covers(moment):
+            return locked.id
     return None
 
 
@@ -145,12 +145,12 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
 
     Raises NotFound; DeclarationError when it was cancelled before, or the moment is still to come.
     """
-    if (held := await store.get_for_update(tx, declaration_id)) is None:
+    if (locked := await store.get_for_update(tx, declaration_id)) is None:
         raise NotFound
-    if held.deleted_at is not None:
-        raise DeclarationError(f"the declaration was already cancelled on {held.deleted_at:%Y-%m-%d}")
+    if locked.deleted_at is not None:
+        raise DeclarationError(f"the declaration was already cancelled on {locked.deleted_at:%Y-%m-%d}")
     ends = cancelled_from or tx.now
     if ends > tx.now:
         raise DeclarationError("a declaration cannot be cancelled from a future date")
     await store.cancel_declaration(tx, declaration_id, ends)
-    return replace(held, cancelled_from=ends, deleted_at=tx.now)
+    return replace(locked, cancelled_from=ends, deleted_at=tx.now)

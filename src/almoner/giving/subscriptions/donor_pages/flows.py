@@ -50,12 +50,12 @@ async def start_card_change(context: CardChangeContext, subscription_id: UUID, r
         return None
     setup_id, asked = order
     try:
-        made = await context.provider.create_setup(asked)
+        created = await context.provider.create_setup(asked)
     except ProviderFailure as failure:
         raise ProviderUnavailable from failure
     async with context.db.write() as tx:
-        await store.set_provider_setup(tx, setup_id, made.id)
-    return made.url
+        await store.set_provider_setup(tx, setup_id, created.id)
+    return created.url
 
 
 async def _order(tx: Tx, provider: str, subscription_id: UUID, return_url: str) -> tuple[UUID, SetupOrder] | None:

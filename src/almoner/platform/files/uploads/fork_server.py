@@ -146,11 +146,11 @@ def _preload_parsers() -> None:
         ("PNG", image_checks.PNG, "RGBA"),
         ("PNG", image_checks.PNG, "P"),
     ):
-        image, made = BytesIO(), BytesIO()
+        image, result = BytesIO(), BytesIO()
         Image.new(mode, (8, 6)).save(image, kind, exif=Image.Exif())
-        image_checks.rewrite_image(image.getvalue(), found, made, 4)
-        image_checks.rewrite_image(image.getvalue(), found, made, 4, pad_to_square=True)
-        image_checks.rewrite_image(image.getvalue(), found, made, None)
+        image_checks.rewrite_image(image.getvalue(), found, result, 4)
+        image_checks.rewrite_image(image.getvalue(), found, result, 4, pad_to_square=True)
+        image_checks.rewrite_image(image.getvalue(), found, result, None)
     image_checks.rewrite_image(b64decode(_HEIC_SAMPLE), image_checks.HEIC, BytesIO(), None)
     pdf_pages.start()
     with pikepdf.new() as made_pdf:

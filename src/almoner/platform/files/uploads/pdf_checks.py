@@ -195,11 +195,11 @@ def _unpacked_size(stream: pikepdf.Stream, max_count: int) -> int:
 
 def _inflate(data: bytes, max_count: int) -> bytes:
     """Unpacked data, and no more than one step above ``max_count``. Raises Refused."""
-    made, unpack = bytearray(), zlib.decompressobj()
+    result, unpack = bytearray(), zlib.decompressobj()
     try:
-        while data and not unpack.eof and len(made) <= max_count:
-            made += unpack.decompress(data, _STEP)
+        while data and not unpack.eof and len(result) <= max_count:
+            result += unpack.decompress(data, _STEP)
             data = unpack.unconsumed_tail
     except zlib.error:
         raise FileRefused(_DAMAGED) from None
-    return bytes(made)
+    return bytes(result)

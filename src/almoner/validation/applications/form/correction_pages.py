@@ -71,8 +71,8 @@ class CorrectionPages(StatusPagesBase):
 
     async def _write_to(self, tx: Tx, visit: StatusVisit, email: str) -> bool:
         """Whether limits allow one more mail. Raises InvalidState."""
-        held = await submissions.get_for_update(tx, ALL_PARTNERS, visit.id)
-        agent = held.check_records.agent
+        locked = await submissions.get_for_update(tx, ALL_PARTNERS, visit.id)
+        agent = locked.check_records.agent
         if agent is None or not agent.is_unconfirmed:
             raise submissions_domain.InvalidState("there is no address that nobody has confirmed")
         if same := (agent.email or "").casefold() == email.casefold():

@@ -25,8 +25,8 @@ class NothingToRequest(ReviewRefused):
 async def list_requestable(tx: Tx, kind: Kind, subject_id: UUID) -> list[str]:
     """The evidence that can be requested for this case; empty if none."""
     check = _CHECKS.get(kind)
-    held = await submissions.lock_pending(tx, check, subject_id) if check else []
-    offered = [submissions.requestable_evidence(one, check) for one in held] if check else []
+    locked = await submissions.lock_pending(tx, check, subject_id) if check else []
+    offered = [submissions.requestable_evidence(one, check) for one in locked] if check else []
     return [one for one in offered[0] if all(one in other for other in offered)] if offered else []
 
 
@@ -38,12 +38,12 @@ async def request_evidence(
     Raises NotFound, ReviewRefused.
     """
     check = _CHECKS.get(kind)
-    held = await submissions.lock_pending(tx, check, subject_id) if check else []
+    locked = await submissions.lock_pending(tx, check, subject_id) if check else []
     subject = await reviews.ensure_claimed(tx, case, subject_id, by)
-    if check is None or not held:
+    if check is None or not locked:
         raise NothingToRequest("No application waits for this case, so there is nobody to ask.")
     asked_as = str(tx.new_id())
-    for one in held:
+    for one in locked:
         if evidence not in submissions.requestable_evidence(one, check):
             raise NothingToRequest("The applicant cannot be asked for this now.")
         await submissions.request_evidence(tx, one, check, evidence, by)

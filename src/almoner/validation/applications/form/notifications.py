@@ -58,14 +58,14 @@ async def resend_application_link(tx: Tx, submission_id: UUID) -> bool:
 
     Raises NotFound.
     """
-    held = await submissions.get_for_update(tx, ALL_PARTNERS, submission_id)
-    before = await store.list_link_send_times(tx, held.id)
+    locked = await submissions.get_for_update(tx, ALL_PARTNERS, submission_id)
+    before = await store.list_link_send_times(tx, locked.id)
     if not drafts.may_resend_link(before, tx.real_now):
         return False
     await store.save_link_send_times(
-        tx, Partner(held.partner_id), held.id, drafts.recent_link_send_times(before, tx.real_now)
+        tx, Partner(locked.partner_id), locked.id, drafts.recent_link_send_times(before, tx.real_now)
     )
-    await notify_applicant(tx, held.id, "link", of=str(tx.new_id()))
+    await notify_applicant(tx, locked.id, "link", of=str(tx.new_id()))
     return True
 
 

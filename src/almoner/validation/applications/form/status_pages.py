@@ -100,8 +100,8 @@ class StatusPages(StatusPagesBase):
             )
         try:
             async with self.db.write() as tx:
-                held = await submissions.get_for_update(tx, ALL_PARTNERS, seen.id)
-                if not status.may_appeal(held, await appeals.find_latest(tx, ALL_PARTNERS, held.id)):
+                locked = await submissions.get_for_update(tx, ALL_PARTNERS, seen.id)
+                if not status.may_appeal(locked, await appeals.find_latest(tx, ALL_PARTNERS, locked.id)):
                     raise InvalidState("the page offers no appeal any more")  # it was open since before the answer
                 await appeals.create(tx, ALL_PARTNERS, seen.id, text, "applicant" if seen.mailed else "visitor")
                 await self._record(tx, seen, "application.appealed")
@@ -148,12 +148,12 @@ class StatusPages(StatusPagesBase):
                 self.db.write() as tx,
             ):
                 assert isinstance(stored, StoredFile), "documents are stored"
-                held = await submissions.get_for_update(tx, ALL_PARTNERS, visit.id)
-                if chosen not in status.checks_accepting_documents(held):
+                locked = await submissions.get_for_update(tx, ALL_PARTNERS, visit.id)
+                if chosen not in status.checks_accepting_documents(locked):
                     raise InvalidState("the page takes no documents any more")  # it was open since before the answer
-                partner = Partner(held.partner_id)
-                checked = EvidenceTargets(held.validation_request_id, held.agent_verification_id)
-                await submission_documents.add_to_submission(tx, partner, held.id, checked, chosen, stored)
+                partner = Partner(locked.partner_id)
+                checked = EvidenceTargets(locked.validation_request_id, locked.agent_verification_id)
+                await submission_documents.add_to_submission(tx, partner, locked.id, checked, chosen, stored)
                 await self._record(tx, visit, "application.evidence_added")
         except InvalidState:
             return await self.render_status_page(visit, late=True)

@@ -81,7 +81,7 @@ async def submit_application(tx: Tx, invite_id: UUID, language: str) -> Submitte
     if (step := drafts.first_open_step(application.draft, application.configuration)) != "review":
         raise SubmissionRefused("apply.problem.sending", step)
     try:
-        made = await submissions.create(tx, application.partner, _submission_input(tx, application, language))
+        created = await submissions.create(tx, application.partner, _submission_input(tx, application, language))
     except (InviteExpired, InviteInvalidState):
         raise
     except (OrganisationNotActive, OrganisationNotFound):
@@ -92,8 +92,8 @@ async def submit_application(tx: Tx, invite_id: UUID, language: str) -> Submitte
         of_number = isinstance(refused, RegistryNotFound | InvalidRegistryId)
         raise SubmissionRefused("apply.problem.sending", "nonprofit" if of_number else None) from refused
     await store.delete_draft(tx, invite_id)
-    name = tx.ids.text("validationsubmission", made.id)
-    return SubmittedApplication(made.id, name, _next_url(invite, name))
+    name = tx.ids.text("validationsubmission", created.id)
+    return SubmittedApplication(created.id, name, _next_url(invite, name))
 
 
 def _refused_fields(refused: Problem) -> list[str]:

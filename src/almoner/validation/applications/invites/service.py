@@ -106,11 +106,11 @@ async def lock_open_invite(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
 
     Raises InviteNotFound, InviteExpired, InviteInvalidState.
     """
-    held = await store.get_for_update(tx, partner, invite_id)
-    if held is None:
+    locked = await store.get_for_update(tx, partner, invite_id)
+    if locked is None:
         raise InviteNotFound
-    held.ensure_open(tx.now)
-    return held
+    locked.ensure_open(tx.now)
+    return locked
 
 
 async def mark_completed(tx: Tx, invite: Invite) -> None:

@@ -29,15 +29,15 @@ async def correct_email(tx: Tx, scope: Scope, submission_id: UUID, email: str) -
 
     Raises NotFound, InvalidState.
     """
-    held = await submission_evaluation.get_for_update(tx, scope, submission_id)
-    agent = held.check_records.agent
-    if not ((held.is_open or held.is_resumed_by_appeal) and agent is not None and agent.is_unconfirmed):
+    locked = await submission_evaluation.get_for_update(tx, scope, submission_id)
+    agent = locked.check_records.agent
+    if not ((locked.is_open or locked.is_resumed_by_appeal) and agent is not None and agent.is_unconfirmed):
         raise domain.InvalidState("there is no address that nobody has confirmed")
-    made = await agents.correct_email(tx, Partner(held.partner_id), agent.id, email)
+    made = await agents.correct_email(tx, Partner(locked.partner_id), agent.id, email)
     if made is None:
         return None
-    await store.set_agent_verification(tx, held.id, made.id)
-    return await emit_updated(tx, held)
+    await store.set_agent_verification(tx, locked.id, made.id)
+    return await emit_updated(tx, locked)
 
 
 async def correct_registry_number(
@@ -52,14 +52,14 @@ async def correct_registry_number(
     if (request_id := row["validation_request_id"]) is not None:
         # What rests on the request, or decides it, at this moment is waited for, and seen below.
         await validation_requests.lock_exclusively(tx, request_id)
-    held = await submission_evaluation.get_for_update(tx, scope, submission_id)
-    if held.validation_request_id is None or not may_correct_registry_number(held):
+    locked = await submission_evaluation.get_for_update(tx, scope, submission_id)
+    if locked.validation_request_id is None or not may_correct_registry_number(locked):
         raise domain.InvalidState("its number is corrected no more")
     await validation_requests.correct_registry_number(
-        tx, Partner(held.partner_id), held.validation_request_id, registry_name, given
+        tx, Partner(locked.partner_id), locked.validation_request_id, registry_name, given
     )
-    await store.add_search_words(tx, held.id, search_text.number_search_text(given))
-    return await emit_updated(tx, held)
+    await store.add_search_words(tx, locked.id, search_text.number_search_text(given))
+    return await emit_updated(tx, locked)
 
 
 async def emit_updated(tx: Tx, submission: Submission) -> Submission:

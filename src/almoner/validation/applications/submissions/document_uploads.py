@@ -29,9 +29,9 @@ async def upload_to_invite(tx: Tx, partner: Partner, text: str, kind: Kind, uplo
     invite = None if named is None else await invites.find(tx, partner, named)
     if invite is None:
         raise InviteNotFound(f"body.validationInviteId '{text[:100]}' names no validation invite")
-    held = await invites.get_for_update(tx, ALL_PARTNERS, invite.id)
-    held.ensure_open(tx.now)
-    return await submission_documents.add_to_invite(tx, held, kind, upload)
+    locked = await invites.get_for_update(tx, ALL_PARTNERS, invite.id)
+    locked.ensure_open(tx.now)
+    return await submission_documents.add_to_invite(tx, locked, kind, upload)
 
 
 async def upload_to_submission(

@@ -51,7 +51,7 @@ class ValidationSubmissionsQuery(PageQuery):
 def filters_of(tx: Tx, query: ValidationSubmissionsQuery) -> SubmissionFilters:
     """The filters in a query. Raises IncorrectParams for malformed ids."""
     wrong: list[str] = []
-    made = SubmissionFilters(
+    created = SubmissionFilters(
         (*query.statuses, *([query.status] if query.status else [])),
         search_text.parse_ids(tx.ids, "configurationIds[]", query.configuration_ids, "hostedconfiguration", wrong),
         search_text.parse_ids(tx.ids, "organisationIds[]", query.organisation_ids, "organisation", wrong),
@@ -64,7 +64,7 @@ def filters_of(tx: Tx, query: ValidationSubmissionsQuery) -> SubmissionFilters:
     )
     if wrong:
         raise IncorrectParams(*wrong)
-    return made
+    return created
 
 
 def _website(text: str) -> str:

@@ -365,15 +365,16 @@ async def apply_appeal_reversal(
     ``passed``: the checks that count as passed from now on, beside those of earlier appeals. Told once. Raises
     NotFound, InvalidState.
     """
-    held = await submission_evaluation.get_for_update(tx, scope, submission_id)
-    held = replace(
-        held, overridden_checks=tuple(check for check in held.checks if check in {*held.overridden_checks, *passed})
+    locked = await submission_evaluation.get_for_update(tx, scope, submission_id)
+    locked = replace(
+        locked,
+        overridden_checks=tuple(check for check in locked.checks if check in {*locked.overridden_checks, *passed}),
     )
-    await store.override_checks(tx, held.id, held.overridden_checks)
-    await submission_evaluation.set_organisation(tx, held)
+    await store.override_checks(tx, locked.id, locked.overridden_checks)
+    await submission_evaluation.set_organisation(tx, locked)
     if status != "failed":
-        return await submission_evaluation.apply_transition(tx, held, held.with_status(status, None, tx.now))
-    return await submission_evaluation.update_failure_reasons(tx, held)
+        return await submission_evaluation.apply_transition(tx, locked, locked.with_status(status, None, tx.now))
+    return await submission_evaluation.update_failure_reasons(tx, locked)
 
 
 async def correct_email(tx: Tx, scope: Scope, submission_id: UUID, email: str) -> Submission | None:

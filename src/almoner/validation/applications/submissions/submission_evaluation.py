@@ -34,18 +34,18 @@ async def get_for_update(tx: Tx, scope: Scope, submission_id: UUID) -> Submissio
 async def evaluate_submission(tx: Tx, submission_id: UUID) -> Submission | None:
     """Decide a submission if all its checks have ended; None if there is nothing to do."""
     try:
-        held = await get_for_update(tx, ALL_PARTNERS, submission_id)
+        locked = await get_for_update(tx, ALL_PARTNERS, submission_id)
     except NotFound:
         return None
-    if not held.is_open:
+    if not locked.is_open:
         return None
-    await set_organisation(tx, held)
-    standings = domain.check_statuses(held)
+    await set_organisation(tx, locked)
+    standings = domain.check_statuses(locked)
     status = domain.submission_status_of(standings)
-    if status == held.status or status == "pending":
+    if status == locked.status or status == "pending":
         return None
-    reasons = failure_reasons_of(tx, held) if status == "failed" else None
-    return await apply_transition(tx, held, held.with_status(status, reasons, tx.now))
+    reasons = failure_reasons_of(tx, locked) if status == "failed" else None
+    return await apply_transition(tx, locked, locked.with_status(status, reasons, tx.now))
 
 
 async def set_organisation(tx: Tx, submission: Submission) -> None:

@@ -43,23 +43,23 @@ BATCH: Final = 1000
 
 async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant: Appellant) -> Appeal:
     """Ask for a second look, by another operator. Raises NotFound, InvalidState."""
-    held = await submissions.get_for_update(tx, scope, submission_id)
-    if held.status != "failed":
-        raise InvalidState(f"the validation submission is {held.status}: only a failed one may be appealed against")
-    before = await store.find_latest(tx, ALL_PARTNERS, held.id)
+    locked = await submissions.get_for_update(tx, scope, submission_id)
+    if locked.status != "failed":
+        raise InvalidState(f"the validation submission is {locked.status}: only a failed one may be appealed against")
+    before = await store.find_latest(tx, ALL_PARTNERS, locked.id)
     if before is not None and before.status == "open":
         raise InvalidState("an appeal is open already: it is decided first")
     if before is not None and before.awaits_outcome:
         raise InvalidState("an appeal has reversed the decision: what follows from that is yet to be answered")
-    if not domain.is_rejection_reversible(await _lock_agent(tx, held)):
+    if not domain.is_rejection_reversible(await _lock_agent(tx, locked)):
         raise InvalidState(domain.APPLICANT_ERASED)
-    made = Appeal(
+    created = Appeal(
         id=tx.new_id(),
-        partner_id=held.partner_id,
-        submission_id=held.id,
+        partner_id=locked.partner_id,
+        submission_id=locked.id,
         text=text,
         appellant=appellant,
-        first_decided_by=await _list_deciders(tx, held),
+        first_decided_by=await _list_deciders(tx, locked),
         overridden_checks=(),
         status="open",
         created_at=tx.now,
@@ -67,13 +67,13 @@ async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant
         decided_at=None,
         decided_by=None,
     )
-    await store.insert(tx, Partner(held.partner_id), made)
+    await store.insert(tx, Partner(locked.partner_id), created)
     subject = replace(
-        review_subject_for(made), country_code=held.country_code, script=queue_script(held.organisation_name)
+        review_subject_for(created), country_code=locked.country_code, script=queue_script(locked.organisation_name)
     )
-    await reviews.request_review(tx, subject, ["appealed"], made.due_at)
-    await _emit_submission_updated(tx, made)
-    return made
+    await reviews.request_review(tx, subject, ["appealed"], created.due_at)
+    await _emit_submission_updated(tx, created)
+    return created
 
 
 async def get(tx: Tx, scope: Scope, appeal_id: UUID) -> Appeal:
@@ -96,9 +96,9 @@ def review_subject_for(appeal: Appeal) -> ReviewSubject:
 async def lock_with_submission(tx: Tx, scope: Scope, appeal_id: UUID) -> tuple[Appeal, Submission]:
     """Lock its submission and itself until the transaction ends. Raises NotFound."""
     submission = await submissions.get_for_update(tx, scope, (await get(tx, scope, appeal_id)).submission_id)
-    held = await store.get_for_update(tx, appeal_id)
-    assert held is not None, "appeals are never deleted"
-    return held, submission
+    locked = await store.get_for_update(tx, appeal_id)
+    assert locked is not None, "appeals are never deleted"
+    return locked, submission
 
 
 async def uphold_original_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: ReviewDecision) -> Appeal:
@@ -140,11 +140,11 @@ async def reverse_original_decision(tx: Tx, scope: Scope, appeal_id: UUID, decis
 
 async def complete_reversal(tx: Tx, submission_id: UUID) -> Submission | None:
     """Answer the submission of a reversed appeal once all checks have ended."""
-    held = await submissions.get_for_update(tx, ALL_PARTNERS, submission_id)
+    locked = await submissions.get_for_update(tx, ALL_PARTNERS, submission_id)
     before = await store.find_latest(tx, ALL_PARTNERS, submission_id)
-    if held.status != "failed" or before is None or not before.awaits_outcome:
+    if locked.status != "failed" or before is None or not before.awaits_outcome:
         return None
-    status = submissions_domain.submission_status_of(domain.check_statuses(held, before.overridden_checks))
+    status = submissions_domain.submission_status_of(domain.check_statuses(locked, before.overridden_checks))
     if status == "pending":
         return None
     await store.mark_completed(tx, before.id)

@@ -35,19 +35,19 @@ async def evaluate_subscription(tx: Tx, subscription_id: UUID, occasion: Occasio
     None where there is nothing to decide: it waits, has ended, or (``occasion`` created) was decided already, so that a
     second run does nothing.
     """
-    held = await store.get_for_update(tx, ALL_PARTNERS, subscription_id)
-    if held is None or (occasion == "created" and held.status not in _FIRST):
+    locked = await store.get_for_update(tx, ALL_PARTNERS, subscription_id)
+    if locked is None or (occasion == "created" and locked.status not in _FIRST):
         return None
-    if held.status == "pending_validation_request":
-        held = await _apply_request_decision(tx, held)
-    if held.status not in EVALUATED_STATUSES:
+    if locked.status == "pending_validation_request":
+        locked = await _apply_request_decision(tx, locked)
+    if locked.status not in EVALUATED_STATUSES:
         return None
-    known = await known_activities_of(tx, held)
-    allowed = await allowed_activities_of(tx, held)
-    if await _is_simulated(tx, held, known, allowed):
+    known = await known_activities_of(tx, locked)
+    allowed = await allowed_activities_of(tx, locked)
+    if await _is_simulated(tx, locked, known, allowed):
         return None
-    results, steps = domain.evaluate_activities(known, held.suggested, allowed, held.simulated_status)
-    return await record_evaluation(tx, held, known, allowed, results, steps, occasion)
+    results, steps = domain.evaluate_activities(known, locked.suggested, allowed, locked.simulated_status)
+    return await record_evaluation(tx, locked, known, allowed, results, steps, occasion)
 
 
 async def _apply_request_decision(tx: Tx, subscription: EligibilitySubscription) -> EligibilitySubscription:

@@ -87,7 +87,7 @@ async def create(tx: Tx, partner: Partner, eligibility_input: EligibilityInput) 
     simulated_status = test_values.simulated_status_of(eligibility_input.suggested) if tx.deployment.sandbox else None
     suggested = () if simulated_status else sub_tag_codes_of(tx, eligibility_input.suggested)
     organisation_id, request_id, name = await _find_entity(tx, partner, eligibility_input)
-    made = EligibilitySubscription(
+    created = EligibilitySubscription(
         id=tx.new_id(),
         partner_id=partner.id,
         organisation_id=organisation_id,
@@ -103,9 +103,9 @@ async def create(tx: Tx, partner: Partner, eligibility_input: EligibilityInput) 
         updated_at=tx.now,
         search_name=normalise_search_text(name),
     )
-    await store.insert(tx, partner, made)
-    await _enqueue_evaluations(tx, [made.id], "created")
-    return made
+    await store.insert(tx, partner, created)
+    await _enqueue_evaluations(tx, [created.id], "created")
+    return created
 
 
 def sub_tag_codes_of(tx: Tx, texts: Sequence[str], field: str = "suggestedActivitySubTags") -> tuple[str, ...]:
@@ -187,11 +187,11 @@ async def change_metadata(
     """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
     if patch and (found := metadata_rules.find_metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
-    held = await _lock(tx, partner, subscription_id)
-    merged = None if patch is None else metadata_rules.merge_metadata(held.metadata or {}, patch)
+    locked = await _lock(tx, partner, subscription_id)
+    merged = None if patch is None else metadata_rules.merge_metadata(locked.metadata or {}, patch)
     if merged and (found := metadata_rules.find_metadata_problems(merged)):
         raise domain.InvalidMetadata(*found)
-    changed = replace(held, metadata=merged, updated_at=tx.now)
+    changed = replace(locked, metadata=merged, updated_at=tx.now)
     await store.set_metadata(tx, changed)
     return changed
 
@@ -205,10 +205,10 @@ async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> Eligibility
 
 async def resume_after_appeal(tx: Tx, subscription_id: UUID) -> None:
     """Have what ended with its validation request follow it again: an appeal has reversed that. Raises NotFound."""
-    held = await _lock(tx, ALL_PARTNERS, subscription_id)
-    if held.status == "validation_request_failed":
-        await eligibility_evaluation.store_transition(tx, held.with_request_resumed(tx.now))
-        await _enqueue_evaluations(tx, [held.id], "created")
+    locked = await _lock(tx, ALL_PARTNERS, subscription_id)
+    if locked.status == "validation_request_failed":
+        await eligibility_evaluation.store_transition(tx, locked.with_request_resumed(tx.now))
+        await _enqueue_evaluations(tx, [locked.id], "created")
 
 
 async def simulate_results(
@@ -223,28 +223,28 @@ async def simulate_results(
 
     Raises NotFound, InvalidState.
     """
-    held = await _lock(tx, partner, subscription_id)
-    if held.status not in EVALUATED_STATUSES:
-        raise InvalidState(f"the subscription is {held.status}: there is nothing to decide")
+    locked = await _lock(tx, partner, subscription_id)
+    if locked.status not in EVALUATED_STATUSES:
+        raise InvalidState(f"the subscription is {locked.status}: there is nothing to decide")
     turned_down = tuple(dict.fromkeys(rejected))
     results = EligibilityResults(status, dict.fromkeys((*confirmed, *turned_down), BY_SANDBOX), turned_down)
     if status is None and results.confirmed:
         raise InvalidState("where eligibilityStatus is null nothing is confirmed")
     steps = tuple(
         domain.activity_step(
-            code, BY_SANDBOX, "fail" if code in turned_down else "pass", suggested=code in held.suggested
+            code, BY_SANDBOX, "fail" if code in turned_down else "pass", suggested=code in locked.suggested
         )
         for code in results.confirmed
     )
-    known = await eligibility_evaluation.known_activities_of(tx, held)
-    allowed = await eligibility_evaluation.allowed_activities_of(tx, held)
-    return await eligibility_evaluation.record_evaluation(tx, held, known, allowed, results, steps, "simulated")
+    known = await eligibility_evaluation.known_activities_of(tx, locked)
+    allowed = await eligibility_evaluation.allowed_activities_of(tx, locked)
+    return await eligibility_evaluation.record_evaluation(tx, locked, known, allowed, results, steps, "simulated")
 
 
 async def _lock(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscription:
-    if (held := await store.get_for_update(tx, scope, subscription_id)) is None:
+    if (locked := await store.get_for_update(tx, scope, subscription_id)) is None:
         raise NotFound
-    return held
+    return locked
 
 
 async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:

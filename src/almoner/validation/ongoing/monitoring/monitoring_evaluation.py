@@ -14,10 +14,10 @@ from almoner.validation.requests import service as validation_requests
 
 async def evaluate_subscription(tx: Tx, screener: Screener, subscription_id: UUID, occasion: Occasion) -> None:
     """Evaluate one subscription and store the result; repeating it changes nothing."""
-    held = await store.get_for_update(tx, ALL_PARTNERS, subscription_id)
-    if held is None or held.status in ("cancelled", "validation_request_failed"):
+    locked = await store.get_for_update(tx, ALL_PARTNERS, subscription_id)
+    if locked is None or locked.status in ("cancelled", "validation_request_failed"):
         return
-    now = await _apply_request_decision(tx, held) if held.status == "pending_validation_request" else held
+    now = await _apply_request_decision(tx, locked) if locked.status == "pending_validation_request" else locked
     if now.is_watched and now.organisation_id is not None:
         organisation = await organisations.get(tx, Partner(now.partner_id), now.organisation_id)
         seen = await monitoring_evidence.collect_evidence(tx, screener, organisation, now)

@@ -56,8 +56,8 @@ async def create_monitoring_subscription(
     It screens an organisation against watch lists and checks its register, now and whenever one of them changes. With a
     validation request, it starts once the request is accepted. The results are available a moment after the response.
     """
-    made = await service.create(call.tx, call.partner, body.organisation_id, body.validation_request_id)
-    return subscription_response(call.tx, made)
+    created = await service.create(call.tx, call.partner, body.organisation_id, body.validation_request_id)
+    return subscription_response(call.tx, created)
 
 
 @routes.get("/v1/monitoring-subscriptions/{id}", key=SECRET, scope="monitoring_subscriptions:read")

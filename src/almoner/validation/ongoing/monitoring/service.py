@@ -91,7 +91,7 @@ async def create(
     if about is not None and not about.active:
         raise OrganisationNotActive(f"{about.shown_name} is not active: {about.inactive_reason}")
     name = organisation.name if organisation else request.details.name if request else ""
-    made = domain.new_subscription(
+    created = domain.new_subscription(
         tx.new_id(),
         partner.id,
         tx.now,
@@ -101,9 +101,9 @@ async def create(
         configuration_id=configuration_id,
         simulated_results=organisation_results or request_results,
     )
-    await store.insert(tx, partner, made)
-    await enqueue_evaluations(tx, [made.id], "created")
-    return replace(made, name=organisation.name if organisation else None)
+    await store.insert(tx, partner, created)
+    await enqueue_evaluations(tx, [created.id], "created")
+    return replace(created, name=organisation.name if organisation else None)
 
 
 def _split_test_suffix(tx: Tx, text: str | None) -> tuple[str | None, MonitoringResults | None]:
@@ -191,20 +191,20 @@ async def list_history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page)
 
 async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> MonitoringSubscription:
     """Cancel a subscription and keep its results. Raises NotFound, AlreadyCancelled."""
-    held = await get_for_update(tx, partner, subscription_id)
-    cancelled = (await _with_newer_list_versions(tx, [held]))[0].with_cancellation(tx.now)
-    await store_transition(tx, held, cancelled)
-    if held.organisation_id is not None and held.is_watched:
-        await _unwatch(tx, held, held.organisation_id)
+    locked = await get_for_update(tx, partner, subscription_id)
+    cancelled = (await _with_newer_list_versions(tx, [locked]))[0].with_cancellation(tx.now)
+    await store_transition(tx, locked, cancelled)
+    if locked.organisation_id is not None and locked.is_watched:
+        await _unwatch(tx, locked, locked.organisation_id)
     return cancelled
 
 
 async def resume_after_appeal(tx: Tx, subscription_id: UUID) -> None:
     """Have what ended with its validation request follow it again: an appeal has reversed that. Raises NotFound."""
-    held = await get_for_update(tx, ALL_PARTNERS, subscription_id)
-    if held.status == "validation_request_failed":
-        await store_transition(tx, held, held.with_request_resumed())
-        await enqueue_evaluations(tx, [held.id], "request_decided")
+    locked = await get_for_update(tx, ALL_PARTNERS, subscription_id)
+    if locked.status == "validation_request_failed":
+        await store_transition(tx, locked, locked.with_request_resumed())
+        await enqueue_evaluations(tx, [locked.id], "request_decided")
 
 
 async def _unwatch(tx: Tx, subscription: MonitoringSubscription, organisation_id: UUID) -> None:
@@ -225,15 +225,15 @@ async def simulate_results(
     tx: Tx, scope: Scope, subscription_id: UUID, chosen: MonitoringResults
 ) -> MonitoringSubscription:
     """Set simulated results in the sandbox. Raises NotFound, InvalidState."""
-    held = await get_for_update(tx, scope, subscription_id)
-    if not held.is_watched or held.organisation_id is None:
-        raise InvalidState(f"the monitoring subscription is {held.status}: it has no results")
-    organisation = await organisations.get(tx, Partner(held.partner_id), held.organisation_id)
-    flags = await monitoring_evidence.compliance_flags_of(tx, held)
-    now = (await _with_newer_list_versions(tx, [held]))[0]
+    locked = await get_for_update(tx, scope, subscription_id)
+    if not locked.is_watched or locked.organisation_id is None:
+        raise InvalidState(f"the monitoring subscription is {locked.status}: it has no results")
+    organisation = await organisations.get(tx, Partner(locked.partner_id), locked.organisation_id)
+    flags = await monitoring_evidence.compliance_flags_of(tx, locked)
+    now = (await _with_newer_list_versions(tx, [locked]))[0]
     known = await monitoring_evidence.current_evidence(tx, organisation, now) if now.status == "live" else NO_EVIDENCE
     return await store_and_emit_transition(
-        tx, held, now.with_simulated_results(chosen, known, flags), "chosen", known.matches, flags
+        tx, locked, now.with_simulated_results(chosen, known, flags), "chosen", known.matches, flags
     )
 
 
@@ -292,9 +292,9 @@ async def set_compared_version(tx: Tx, code: str, load_id: UUID) -> None:
 
 async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription:
     """Lock one until the transaction ends. Raises NotFound."""
-    if (held := await store.get_for_update(tx, scope, subscription_id)) is None:
+    if (locked := await store.get_for_update(tx, scope, subscription_id)) is None:
         raise NotFound
-    return held
+    return locked
 
 
 async def store_transition(tx: Tx, subscription: MonitoringSubscription, new: MonitoringSubscription) -> None:
