@@ -63,6 +63,14 @@ _STEP = {
 """A step of the JSON, and what the PDF says of it."""
 
 
+_DETAIL = {
+    "monitoring_subscription": "Results compliance status pass",
+    "eligibility_subscription": "Results eligibility status pass",
+    "monetary_donation_verification": "registration succeeded, compliance pending",
+}
+"""What its details say."""
+
+
 async def _check(service: Service, browser: Browser, page: str, kind: str, record: Record) -> None:
     """Both files stand on the page, are signed, and say what the steps found."""
     shown = (await browser.get(page)).text
@@ -84,6 +92,7 @@ async def _check(service: Service, browser: Browser, page: str, kind: str, recor
             text = " ".join(" ".join(one.extract_text() for one in PdfReader(BytesIO(answer.content)).pages).split())
             assert record["id"] in text.replace(" ", "")
             assert words in text
+            assert _DETAIL.get(kind, "") in text
 
 
 @pytest.fixture

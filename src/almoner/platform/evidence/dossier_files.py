@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, cast
 from uuid import UUID
 
 import msgspec
@@ -117,7 +117,7 @@ def _facts(deployment: Deployment, dossier: Dossier, key_id: str) -> dict[str, o
         "summary": dossier.summary,
         "date": [dossier.at.year, dossier.at.month, dossier.at.day],
         "test": "Sandbox: this document contains test data." if deployment.sandbox else None,
-        "details": _rows(msgspec.to_builtins(dossier.record)),
+        "details": _rows(dict(_members(msgspec.to_builtins(dossier.record)))),
         "notices": list(dossier.notices),
         "plain": _PLAIN,
         "evaluations": [_evaluation(dossier, one) for one in dossier.evaluations],
@@ -126,6 +126,20 @@ def _facts(deployment: Deployment, dossier: Dossier, key_id: str) -> dict[str, o
         "checking": _CHECKING,
         "key": f"Signing key: {key_id}. As of {dossier.at:%Y-%m-%d %H:%M} UTC.",
     }
+
+
+def _members(record: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """The members of a record that fit on a line; all the others are in the JSON."""
+    for name, value in record.items():
+        match value:
+            case Mapping():
+                yield from ((f"{name} {inner}", one) for inner, one in _members(value))
+            case [Mapping(), *_]:
+                lines = [list(one.values()) for one in cast("Sequence[Mapping[str, object]]", value)]
+                if all(isinstance(part, str) for line in lines for part in line):
+                    yield name, [" ".join(map(str, line)) for line in lines]
+            case _:
+                yield name, value
 
 
 def _rows(facts: Mapping[str, object]) -> list[_Row]:
@@ -179,7 +193,8 @@ def _row(label: str, value: str) -> _Row:
 
 def _words(name: str) -> str:
     """``registryName``, ``validation_request`` -> ``Registry name``, ``Validation request``."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).replace("_", " ").capitalize()
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).replace("_", " ").capitalize()
+    return re.sub(r"\bid\b", "ID", apart, flags=re.IGNORECASE)
 
 
 def _text(value: object) -> str:
