@@ -1,6 +1,6 @@
 """The real files of the IRS in the database: what a month changes, and what the lists say of bodies."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -15,9 +15,8 @@ from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.ports import RegisterSource
 from almoner.platform.database.transactions import Database
 from tests.support import irs_month
-from tests.support.database import TestDatabase
 from tests.support.register_files import File
-from tests.support.service import serving
+from tests.support.service import Service
 
 MARCH, APRIL = datetime(2026, 3, 9, tzinfo=UTC), datetime(2026, 4, 13, tzinfo=UTC)
 MOVED = (b"810828812", b"981492808")
@@ -25,9 +24,8 @@ LISTS = Path(__file__).parents[1] / "data" / "us_irs_lists"
 
 
 @pytest.fixture
-async def db(empty_database: TestDatabase) -> AsyncIterator[Database]:
-    async with serving(empty_database) as service:
-        yield service.db
+async def db(alone: Service) -> Database:
+    return alone.db
 
 
 async def value(db: Database, sql: str) -> object:

@@ -1,6 +1,6 @@
 """What cannot be read of a register never ends an organisation: only a row that is really missing does, or says so."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from almoner.platform.database.transactions import Database
 from almoner.sources import REGISTER_SOURCES
 from tests.support.bmf import bodies, write
 from tests.support.database import TestDatabase
-from tests.support.service import serving
+from tests.support.service import Service, serving
 from tests.support.terminal import in_process, operator
 from tests.support.uk_registers import ccew_text, ccni, charity, northern_irish
 
@@ -25,9 +25,8 @@ NUMBER, LINKED, NAME = "registered_charity_number", "linked_charity_number", "ch
 
 
 @pytest.fixture
-async def db(empty_database: TestDatabase) -> AsyncIterator[Database]:
-    async with serving(empty_database) as service:
-        yield service.db
+async def db(alone: Service) -> Database:
+    return alone.db
 
 
 def charities() -> list[Row]:

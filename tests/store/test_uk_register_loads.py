@@ -2,7 +2,6 @@
 
 import csv
 from collections import Counter
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,8 @@ from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import RegisterImport, RegisterImportQuarantined
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from almoner.sources import REGISTER_SOURCES
-from tests.support.database import TestDatabase
 from tests.support.register_files import File
-from tests.support.service import serving
+from tests.support.service import Service
 from tests.support.uk_registers import (
     DATA,
     MAIL,
@@ -37,9 +35,8 @@ ROYAL = "208791"  # a canary: it is in every whole extract
 
 
 @pytest.fixture
-async def db(empty_database: TestDatabase) -> AsyncIterator[Database]:
-    async with serving(empty_database) as service:
-        yield service.db
+async def db(alone: Service) -> Database:
+    return alone.db
 
 
 async def load(db: Database, source: str, *paths: Path, as_of: datetime | None = FIRST) -> RegisterImport:

@@ -2,7 +2,6 @@
 
 import random
 import string
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,7 @@ from almoner.nonprofits.registers import flows as registers_flows
 from almoner.nonprofits.registers.domain import RegisterImport, RegisterImportQuarantined
 from almoner.platform.database.transactions import ALL_PARTNERS, Database
 from almoner.sources import get_register_source
-from tests.support.database import TestDatabase
-from tests.support.service import serving
+from tests.support.service import Service
 from tests.support.workbooks import workbook
 
 TESTS = Path(__file__).parents[1]
@@ -29,9 +27,8 @@ UNIVERSITY = "46253211955"
 
 
 @pytest.fixture
-async def db(empty_database: TestDatabase) -> AsyncIterator[Database]:
-    async with serving(empty_database) as service:
-        yield service.db
+async def db(alone: Service) -> Database:
+    return alone.db
 
 
 async def load(db: Database, source: str | Path, *paths: Path, as_of: datetime = FIRST) -> RegisterImport:
