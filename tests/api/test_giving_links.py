@@ -138,6 +138,8 @@ async def test_changes_are_kept_and_what_is_not_named_stays(service: Service, ap
     service.clock.advance(seconds=1)
     changed = data(await api.patch(path, {"text": None, "active": False, "metadata": {"campaign": None, "a": "b"}}))
     assert (changed["text"], changed["active"], changed["metadata"]) == (None, False, {"a": "b"})
+    many = await api.patch(path, {"metadata": {f"key{number}": None for number in range(21)}})
+    assert (many.status_code, many.json()["error"]["code"]) == (400, "giving_link/invalid_metadata"), "20 at a time"
     assert {**changed, "text": made["text"], "active": True, "metadata": made["metadata"], "updatedAt": None} == {
         **made,
         "updatedAt": None,
