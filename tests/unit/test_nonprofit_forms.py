@@ -69,6 +69,14 @@ TR: Vakfı|Derneği
 TW: 財團法人
 UA: БО|ГО|Благодійний фонд|Громадська організація
 ZA: NPC|NPO|Non-Profit Company
+DE: n.e.V.|gGmbH i.G.|Körperschaft des öffentlichen Rechts
+FR: loi 1901|Association intermédiaire
+IE: Cuideachta Ghníomhaíochta Ainmnithe
+KZ: ОЮЛ
+LV: Sabiedriskā organizācija
+PL: Fundacja rodzinna
+US: 501(c)(3)|Unincorporated Association|L3C
+ZA: Section 21 Company
 """
 WRITTEN = [form for line in FORMS.strip().splitlines() for form in line.partition(": ")[2].split("|")]
 BEHIND_ONLY = "n.o."
