@@ -13,6 +13,7 @@ class TestClock:
     def __init__(self, start: datetime = START) -> None:
         self._start = self._now = start
         self._ahead = timedelta()
+        self._wall: datetime | None = None
 
     def now(self) -> datetime:
         """Business time."""
@@ -20,7 +21,7 @@ class TestClock:
 
     def real_now(self) -> datetime:
         """Real time."""
-        return datetime.now(UTC) + self._ahead
+        return (self._wall or datetime.now(UTC)) + self._ahead
 
     @property
     def offset(self) -> timedelta:
@@ -44,7 +45,11 @@ class TestClock:
 
     def set_back(self) -> None:
         """Begin anew, for the next test of a service that stays."""
-        self._now, self._ahead = self._start, timedelta()
+        self._now, self._ahead, self._wall = self._start, timedelta(), None
+
+    def stop_wall(self) -> None:
+        """Let real time stand still too, until a test moves it."""
+        self._wall = datetime.now(UTC)
 
     def advance_wall(self, **amount: float) -> None:
         """Move real time: leases, limits and one-time passwords run out."""
