@@ -87,7 +87,7 @@ async def test_the_audit_log_begins_with_how_somebody_came(db: Database) -> None
         rows = await tx.fetch(
             """
             select distinct on (subject) subject, action, actor_kind from audit_entry
-            where subject ~ '(member|operator)_' order by subject, n
+            where subject ~ '(member|operator)_' order by subject, position
             """
         )
         started = await tx.fetchval("select count(*) from audit_entry where action ~ '[.]invited$'")
