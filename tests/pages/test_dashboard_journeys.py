@@ -140,6 +140,7 @@ async def test_programme_staff_preview_an_application_form_before_it_is_saved(si
         await expect(frame.get_by_role("heading", level=1)).to_be_visible()
         await keyboard.write(page.get_by_label("Name shown to applicants"), "Hill Road Shop")
         await keyboard.write(page.get_by_label("Colour"), "#7a1f5c")
+        await expect(frame.get_by_role("heading", level=1)).to_contain_text("Hill Road Shop")  # while one types
         await keyboard.press(page.get_by_label("Compliance"), "Space")
         await keyboard.press(page.get_by_role("button", name="Preview"))
         await expect(frame.get_by_role("heading", level=1)).to_contain_text("Hill Road Shop")
@@ -171,9 +172,14 @@ async def test_programme_staff_ask_a_question_of_their_own(site: Site) -> None:
         await keyboard.write(page.get_by_label("Question ID"), "staff")
         await keyboard.write(page.get_by_label("Question in English"), "How many people work for you?")
         await expect(frame.get_by_label("How many people work for you?")).to_be_visible()  # nobody pressed "Preview"
+        seen = "document.querySelector('iframe[name=preview]').contentWindow.scrollY"
+        await page.evaluate(f"{seen.removesuffix('.scrollY')}.scrollTo(0, 100)")
+        await page.get_by_label("Question in English").press_sequentially(" At home?")
+        await expect(frame.get_by_label("How many people work for you? At home?")).to_be_visible()
+        assert await page.evaluate(seen) == 100
         await keyboard.press(page.get_by_role("button", name="Add question"))
         await page.wait_for_url("**/questions?done=added")
-        up = page.get_by_role("button", name="Move “How many people work for you?” up")
+        up = page.get_by_role("button", name="Move “How many people work for you? At home?” up")
         await keyboard.press(up)
         await expect(page.get_by_role("row").nth(1)).to_contain_text("How many people work for you?")
         await expect(up).to_be_focused()

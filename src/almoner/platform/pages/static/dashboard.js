@@ -234,11 +234,24 @@
       try {
         const answer = await fetch(button.formAction, { method: "POST", body, signal: asking.signal });
         if (!answer.ok || answer.redirected) return;
-        const made = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const rules = [];
+        const text = (await answer.text()).replace(/<style[^>]*>([^]*?)<\/style>/g, (_whole, css) => {
+          rules.push(css);
+          return "";
+        });
         const shown = preview.contentDocument;
-        const nonce = shown.querySelector("style")?.nonce ?? "";
-        for (const style of made.querySelectorAll("style")) style.nonce = nonce;
+        if (shown.readyState !== "complete" || shown.URL === "about:blank") {
+          preview.addEventListener("load", show, { once: true });
+          return;
+        }
+        // A style element would need the nonce of the page in the frame; a style sheet that a script makes needs none.
+        const sheet = new shown.defaultView.CSSStyleSheet();
+        sheet.replaceSync(rules.join("\n"));
+        shown.adoptedStyleSheets = [sheet];
+        const made = new DOMParser().parseFromString(text, "text/html");
+        const top = shown.defaultView.scrollY;
         shown.documentElement.replaceWith(made.documentElement);
+        shown.defaultView.scrollTo(0, top);
       } catch (error) {
         if (error.name !== "AbortError") throw error;
       }
@@ -246,6 +259,10 @@
     button.form.addEventListener("input", () => {
       clearTimeout(waiting);
       waiting = setTimeout(show, 300);
+    });
+    button.addEventListener("click", () => {
+      clearTimeout(waiting);
+      asking?.abort();
     });
   }
 })();
