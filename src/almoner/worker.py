@@ -88,4 +88,4 @@ async def _record_uses_and_metrics(services: Services, stop: asyncio.Event) -> N
             for state, jobs in asdict(figures).items():
                 services.telemetry.queue.labels(state).set(jobs)
         except DATABASE_ERRORS as error:
-            services.telemetry.log("notes_wait", services.clock.real_now(), **failure_log_fields(error))
+            services.telemetry.log("metrics_wait", services.clock.real_now(), **failure_log_fields(error))

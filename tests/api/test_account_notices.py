@@ -104,7 +104,7 @@ async def test_a_proposed_account_that_is_denied_is_refused(service: Service, ap
     assert [flag.status for flag in await flags(service, made)] == ["withdrawn"]
     assert (await read(service, first)).status == "approved", "and the account before stands"
     async with service.db.read() as tx:
-        written = "select count(*) from audit_entry where action = 'payee.denied' and subject = $1"
+        written = "select count(*) from audit_entry where action = 'payee_bank_account.denied' and subject = $1"
         assert await tx.fetchval(written, tx.ids.text("payeeaccount", changed.id)) == 1
 
 

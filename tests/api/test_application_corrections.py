@@ -199,7 +199,7 @@ async def test_u1_mails_are_limited_exactly(service: Service, api: Client) -> No
     await form.browser.open(home)
     assert (await form.browser.post(f"{home}/email", {"email": last})).status_code == 429  # not within the minute
     assert (await shown(api, made))["agentVerification"]["email"] == last
-    assert "application.confirmation_mailed" in await audited(service, made)
+    assert "application.confirmation_resent" in await audited(service, made)
 
 
 async def test_u1_no_address_is_written_to_more_often_than_it_may_be(service: Service, api: Client) -> None:

@@ -115,7 +115,7 @@ async def test_m7_what_is_missing_waits_until_it_is_imported_or_explained(alone:
             if one.what == "bank_statement"
         ] == [("bank_statement", 8)]
     outcome = await selfcheck.run_selfcheck(alone.db, bank_statements_checks.checks)
-    assert [one.check.name for one in outcome.findings] == ["bank_lines.statements_follow"]
+    assert [one.check.name for one in outcome.findings] == ["bank_statements.balances_are_continuous"]
     for note in ("", "x" * 2001):
         with pytest.raises(StatementError, match="1 to 2000"):
             await explain(alone, gap, note)

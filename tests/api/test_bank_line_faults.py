@@ -216,7 +216,7 @@ async def test_m7_a_report_that_comes_to_nothing_waits_for_no_line(alone: Servic
     alone.clock.advance(days=11)
     await heard(alone, came("B3", 5, "interest"), name="S3")
     outcome = await selfcheck.run_selfcheck(alone.db, CHECKS)
-    assert "bank_lines.providers_paid" not in {one.check.name for one in outcome.findings}
+    assert "bank_statements.provider_payouts_arrived" not in {one.check.name for one in outcome.findings}
 
 
 async def test_m7_a_payout_that_was_taken_back_comes_with_the_next_one_and_is_explained(
@@ -247,7 +247,7 @@ async def test_m7_a_payout_that_was_taken_back_comes_with_the_next_one_and_is_ex
     alone.clock.advance(days=15)
     await bank.stated(alone, camt.statement(opening=4800, reference="S2", currency="USD", day="2026-03-03"))
     outcome = await selfcheck.run_selfcheck(alone.db, checks)
-    assert [one.check.name for one in outcome.findings] == ["bank_lines.providers_paid"]
+    assert [one.check.name for one in outcome.findings] == ["bank_statements.provider_payouts_arrived"]
     await explain("po_failed")
     async with alone.db.read() as tx:
         assert await bank_statements.unreconciled_items(tx, 10) == []

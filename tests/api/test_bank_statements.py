@@ -227,12 +227,12 @@ async def test_m7_what_is_wrong_with_some_lines_keeps_no_other_one_out(alone: Se
     async with alone.db.read() as tx:
         [incomplete] = await bank_statements.statement_gaps(tx, 10)
     assert "could not be read: line 2: the booking date 9999-12-31" in incomplete.why
-    assert "bank_lines.statements_complete" in await found_by_selfcheck(alone)
+    assert "bank_statements.lines_are_readable" in await found_by_selfcheck(alone)
     corrected = [entries[0], camt.entry("B2", 600), camt.entry("B3", 700), entries[3]]
     looked = await bank.stated(alone, camt.statement(*corrected, reference="S" * 80))
     assert (looked.kept, looked.problems) == (1, [])
     assert [one.movement.minor for one in await lines(alone)] == [500, 800, 600, 700]
-    assert "bank_lines.statements_complete" not in await found_by_selfcheck(alone)
+    assert "bank_statements.lines_are_readable" not in await found_by_selfcheck(alone)
 
 
 async def test_m7_lines_that_cannot_be_read_are_explained_by_people(alone: Service) -> None:

@@ -44,7 +44,7 @@ async def test_entries_are_found_by_partner_person_and_action(service: Service, 
     assert f'href="/operator/partners/{name}"' in shown, "the record that it is about"
     assert re.search(r'href="/operator/operators/[a-z_0-9]+"', shown), "who did it"
     assert "192.0.2.9" in shown
-    assert entry not in (await admin.open(f"{LOG}?of={name}&action=key.made")).text
+    assert entry not in (await admin.open(f"{LOG}?of={name}&action=key.created")).text
     assert entry not in (await admin.open(LOG)).text, "the deployment's own alone"
     other = service.db.deployment.ids.text("partner", (await service.tenant()).partner.id)
     assert (await admin.get(f"{LOG}/{other}/{entry}")).status_code == 404

@@ -42,24 +42,24 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/bank-statements/upload": (MONEY, "bank_statement.uploaded"),
     "/bank-statements/uploads/{id}": (MONEY, "bank_statement.discarded"),
     "/bank-statements/{id}/explain": (HERE, "bank_statement.explained"),
-    "/disbursements/holds/{organisation}/{whose}/release": (MONTH, "payouts.released"),
-    "/disbursements/run": (MONTH, "payouts.run"),
-    "/disbursements/{id}/confirm": (MONTH, "payout.confirmed"),
-    "/disbursements/{id}/hold": (MONTH, "payouts.held"),
-    "/disbursements/{id}/mark-returned": (HERE, "payout.returned"),
-    "/disbursements/{id}/remittance": (HERE, "payout.remittance"),
+    "/disbursements/holds/{organisation}/{whose}/release": (MONTH, "disbursements.released"),
+    "/disbursements/run": (MONTH, "disbursements.run"),
+    "/disbursements/{id}/confirm": (MONTH, "disbursement.confirmed"),
+    "/disbursements/{id}/hold": (MONTH, "disbursements.held"),
+    "/disbursements/{id}/mark-returned": (HERE, "disbursement.returned"),
+    "/disbursements/{id}/remittance": (HERE, "disbursement.remittance_created"),
     "/disputes/{id}/evidence/edit": (MONEY, "dispute.evidence_changed"),
     "/disputes/{id}/evidence/remove": (MONEY, "dispute.evidence_file_removed"),
     "/disputes/{id}/evidence/submit": (MONEY, "dispute.evidence_submitted"),
     "/disputes/{id}/evidence/upload": (MONEY, "dispute.evidence_file_added"),
     "/disputes/{id}/mark-lost": (MONEY, "dispute.lost"),
     "/disputes/{id}/mark-won": (HERE, "dispute.won"),
-    "/disputes/{id}/refresh": (HERE, "dispute.asked"),
+    "/disputes/{id}/refresh": (HERE, "dispute.refreshed"),
     "/gift-aid-claims/draft": (MONEY, "gift_aid_claim.drafted"),
     "/gift-aid-claims/{id}/mark-paid": (MONEY, "gift_aid_claim.paid"),
     "/gift-aid-claims/{id}/mark-rejected": (HERE, "gift_aid_claim.rejected"),
     "/gift-aid-claims/{id}/mark-submitted": (MONEY, "gift_aid_claim.submitted"),
-    "/gift-aid-claims/{id}/schedule": (MONEY, "gift_aid_claim.written"),
+    "/gift-aid-claims/{id}/schedule": (MONEY, "gift_aid_claim.downloaded"),
     "/gift-aid-claims/{id}/withdraw": (HERE, "gift_aid_claim.withdrawn"),
     "/health/emails/{id}/resend": (HEALTH, "email.resent"),
     "/health/findings/run": (HEALTH, "selfcheck.started"),
@@ -79,7 +79,7 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/partners/new": (PARTNERS, "partner.added"),
     "/partners/{id}/brand": (PARTNERS, "partner.branded"),
     "/partners/{id}/brand/clear": (PARTNERS, "partner.branded"),
-    "/partners/{id}/keys/new": (PARTNERS, "key.made"),
+    "/partners/{id}/keys/new": (PARTNERS, "key.created"),
     "/partners/{id}/keys/{key}/revoke": (PARTNERS, "key.revoked"),
     "/partners/{id}/keys/{key}/rotate": (PARTNERS, "key.rotated"),
     "/partners/{id}/links": (PARTNERS, "partner.links_set"),
@@ -92,50 +92,50 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/partners/{id}/members/{member}/resend": (HERE, "member.invited_again"),
     "/partners/{id}/members/{member}/reset": (PARTNERS, "second_factor.reset"),
     "/partners/{id}/members/{member}/roles": (PARTNERS, "member.roles_changed"),
-    "/partners/{id}/receipt-issuer": (PARTNERS, "partner.issuer_named"),
+    "/partners/{id}/receipt-issuer": (PARTNERS, "partner.receipt_issuer_changed"),
     "/partners/{id}/scim": (PARTNERS, "partner.scim_set"),
     "/partners/{id}/settings": (PARTNERS, "partner.giving_set"),
     "/partners/{id}/view": (PARTNERS, "partner.viewed"),
     "/partners/{id}/view/end": (PARTNERS, "partner.view_ended"),
-    "/payee-accounts/propose": (MONTH, "payee.proposed"),
-    "/payee-accounts/{id}/approve": (MONTH, "payee.approved"),
-    "/payee-accounts/{id}/reject": (MONTH, "payee.refused"),
+    "/payee-accounts/propose": (MONTH, "payee_bank_account.proposed"),
+    "/payee-accounts/{id}/approve": (MONTH, "payee_bank_account.approved"),
+    "/payee-accounts/{id}/reject": (MONTH, "payee_bank_account.rejected"),
     "/payment-files/bank-answer": (MONTH, "payment_file.answered"),
-    "/payment-files/new": (MONTH, "payment_file.made"),
-    "/payment-files/{id}/download": (MONTH, "payment_file.written"),
+    "/payment-files/new": (MONTH, "payment_file.created"),
+    "/payment-files/{id}/download": (MONTH, "payment_file.downloaded"),
     "/payment-files/{id}/release": (MONTH, "payment_file.released"),
     "/payment-files/{id}/withdraw": (MONTH, "payment_file.withdrawn"),
-    "/refunds/new": (MONEY, "refund.begun"),
-    "/refunds/{id}/mark-failed": (MONEY, "refund.refused"),
-    "/refunds/{id}/mark-sent": (MONEY, "refund.sent_by_hand"),
-    "/refunds/{id}/resolve": (HERE, "refund.let_rest"),
-    "/refunds/{id}/retry": (HERE, "refund.asked_again"),
+    "/refunds/new": (MONEY, "refund.created"),
+    "/refunds/{id}/mark-failed": (MONEY, "refund.marked_failed"),
+    "/refunds/{id}/mark-sent": (MONEY, "refund.marked_sent"),
+    "/refunds/{id}/resolve": (HERE, "refund.resolved"),
+    "/refunds/{id}/retry": (HERE, "refund.retried"),
     "/register-imports/upload": (UPLOADS, "register.uploaded"),
     "/register-imports/{id}/refuse": (REGISTERS, "register.refused"),
     "/register-imports/{id}/release": (REGISTERS, "register.released"),
     "/registers/{source}/refresh": (REGISTERS, "register.refresh_started"),
-    "/reviews/flags/{id}/clear": (VERIFICATIONS, "verification.flag_looked_at"),
-    "/reviews/next": (HERE, "review.shown"),
+    "/reviews/flags/{id}/clear": (VERIFICATIONS, "verification.flag_reviewed"),
+    "/reviews/next": (HERE, "review.viewed"),
     "/reviews/second-looks/{id}/answer": (REVIEWS, "review.second_look"),
     "/reviews/verifications/{id}/approve": (VERIFICATIONS, "verification.approved"),
     "/reviews/verifications/{id}/reject": (VERIFICATIONS, "verification.rejected"),
     "/reviews/verifications/{id}/reopen": (VERIFICATIONS, "verification.reopened"),
-    "/reviews/{id}": (REVIEWS, "review.prolonged"),
+    "/reviews/{id}": (REVIEWS, "review.extended"),
     "/reviews/{id}/accept": (REVIEWS, "review.accepted"),
     "/reviews/{id}/conflict": (REVIEWS, "review.conflict_declared"),
     "/reviews/{id}/hand-over": (REVIEWS, "review.handed_over"),
-    "/reviews/{id}/note": (REVIEWS, "review.noted"),
+    "/reviews/{id}/note": (REVIEWS, "review.note_added"),
     "/reviews/{id}/reject": (REVIEWS, "review.rejected"),
     "/reviews/{id}/request": (REVIEWS, "review.evidence_requested"),
     "/reviews/{id}/reopen": (HERE, "review.reopened"),
     "/sessions/{id}/end": (AUDIT, "sign_in.revoked"),
     "/settlements/import": (MONEY, "settlement.imported"),
     "/settlements/provider-payouts/{provider}/{reference:path}/explain": (HERE, "settlement.explained"),
-    "/settlements/unmatched/{id}/dismiss": (MONEY, "settlement_line.cleared"),
-    "/unallocated-payments/{id}/apply": (HERE, "unallocated_payment.accepted"),
+    "/settlements/unmatched/{id}/dismiss": (MONEY, "settlement_line.dismissed"),
+    "/unallocated-payments/{id}/apply": (HERE, "unallocated_payment.applied"),
     "/unallocated-payments/{id}/record-refund": (HERE, "unallocated_payment.refunded"),
     "/unallocated-payments/{id}/refund": (MONEY, "unallocated_payment.refunded"),
-    "/unallocated-payments/{id}/write-off": (MONEY, "unallocated_payment.dismissed"),
+    "/unallocated-payments/{id}/write-off": (MONEY, "unallocated_payment.written_off"),
     "/watch-lists/upload": (UPLOADS, "watchlist.uploaded"),
     "/watch-lists/{code}/refresh": (LISTS, "watchlist.refresh_started"),
     "/watch-lists/{code}/retire": (LISTS, "watchlist.retired"),
@@ -260,11 +260,11 @@ async def test_a_disbursement_comes_back_and_has_its_statement(service: Service,
         own = "select disbursement_id from donation where id = $1"
         found = await tx.fetchval(own, uuid_of(service, "donation", made["id"]))
     path = f"/disbursements/{service.db.deployment.ids.text('disbursement', found)}"
-    before = await olive.entries("payout.remittance")
+    before = await olive.entries("disbursement.remittance_created")
     await olive.browser.get(f"{HOME}{path}/remittance")
     assert (await olive.browser.post(f"{HOME}{path}/remittance", {})).content.startswith(b"%PDF")
-    assert await olive.entries("payout.remittance") == before + 1
-    await olive.does("payout.returned", f"{path}/mark-returned", reason="account closed")
+    assert await olive.entries("disbursement.remittance_created") == before + 1
+    await olive.does("disbursement.returned", f"{path}/mark-returned", reason="account closed")
     assert "Recorded as returned." in words(olive.browser)
 
 
@@ -274,7 +274,7 @@ async def test_a_dispute_is_looked_up_and_won(service: Service, api: Client, oli
     async with service.db.read() as tx:
         found = await tx.fetchval("select id from dispute where donation_id = $1", tx.ids.parse("donation", made["id"]))
     path = f"/disputes/{service.db.deployment.ids.text('dispute', found)}"
-    await olive.does("dispute.asked", f"{path}/refresh")
+    await olive.does("dispute.refreshed", f"{path}/refresh")
     await olive.does("dispute.won", f"{path}/mark-won", note="their letter")
     assert "Recorded as won." in words(olive.browser)
 
@@ -295,13 +295,13 @@ async def test_a_refund_is_asked_for_again_and_a_failed_one_handled(
     made = await settled(service, api, await factories.nonprofit(service))
     ids = service.db.deployment.ids
     pending = ids.text("refund", (await refunds.begun(service, made, 100)).id)
-    await olive.does("refund.asked_again", f"/refunds/{pending}/retry")
+    await olive.does("refund.retried", f"/refunds/{pending}/retry")
     other = await settled(service, api, await factories.nonprofit(service))
     sent = (await refunds.begun(service, other, 100)).id
     await refunds.by_hand(service, sent, factories.unique("tpr"))
     async with service.db.write() as tx:
         await tx.execute("insert into refund_failure values ($1, 'closed', $2)", sent, tx.now)
-    await olive.does("refund.let_rest", f"/refunds/{ids.text('refund', sent)}/resolve", note="they gave it again")
+    await olive.does("refund.resolved", f"/refunds/{ids.text('refund', sent)}/resolve", note="they gave it again")
 
 
 async def test_an_unallocated_payment_is_applied_and_its_refund_recorded(
@@ -322,7 +322,7 @@ async def test_an_unallocated_payment_is_applied_and_its_refund_recorded(
     async with service.db.write() as tx:
         [short] = await suspense.lock_by_reference(tx, named)
     path = f"/unallocated-payments/{ids.text('heldpayment', short.id)}/apply"
-    await olive.does("unallocated_payment.accepted", path, note="they meant it")
+    await olive.does("unallocated_payment.applied", path, note="they meant it")
 
 
 async def test_an_invitation_is_sent_again(service: Service, tenant: Tenant, ada: Doing) -> None:
@@ -336,10 +336,10 @@ async def test_an_invitation_is_sent_again(service: Service, tenant: Tenant, ada
 async def test_the_next_case_is_taken(service: Service, api: Client, rita: Doing) -> None:
     await decided(service, api, **UNHEARD_OF)
     await rita.browser.get(f"{HOME}/reviews")
-    before = await rita.entries("review.shown")
+    before = await rita.entries("review.viewed")
     answer = await rita.browser.post(f"{HOME}/reviews/next", {})
     assert answer.headers["location"].endswith("?done=claimed"), "of the oldest, whichever it is"
-    assert await rita.entries("review.shown") == before + 1
+    assert await rita.entries("review.viewed") == before + 1
 
 
 async def test_a_decision_is_reversed(empty_database: TestDatabase, tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ async def answering(publishable: Client, *ids: str) -> set[str]:
 async def consistent(service: Service) -> bool:
     """Whether the self-check of organisations finds nothing about merges."""
     outcome = await selfcheck.run_selfcheck(service.db, checks)
-    return "organisations.joined_on_certain_evidence" not in {one.check.name for one in outcome.findings}
+    return "organisations.merged_on_certain_evidence" not in {one.check.name for one in outcome.findings}
 
 
 @pytest.mark.usefixtures("dual_control")

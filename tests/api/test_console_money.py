@@ -62,7 +62,7 @@ async def test_unallocated_payments_are_refunded_or_written_off(
     assert "Only a bank transfer" in await closed(olive, f"{HOME}/unallocated-payments/{ids[1]}/apply")
     await act(olive, f"{HOME}/unallocated-payments/{ids[1]}/write-off", note="another's")
     assert "is written off" in await closed(olive, f"{HOME}/unallocated-payments/{ids[1]}/refund")
-    assert await audited(service, person) == ["unallocated_payment.refunded", "unallocated_payment.dismissed"]
+    assert await audited(service, person) == ["unallocated_payment.refunded", "unallocated_payment.written_off"]
 
 
 async def test_a_refund_is_begun_and_a_failed_one_is_handled(
@@ -81,7 +81,7 @@ async def test_a_refund_is_begun_and_a_failed_one_is_handled(
     await act(olive, f"{HOME}/refunds/{sent}/mark-sent", reference=factories.unique("wire"), note="sent by bank")
     assert (await gift(api, other))["refundedAmount"] == 2500
     assert "This refund is sent" in await closed(olive, f"{HOME}/refunds/{sent}/mark-failed")
-    assert await audited(service, person) == ["refund.begun", "refund.refused", "refund.sent_by_hand"]
+    assert await audited(service, person) == ["refund.created", "refund.marked_failed", "refund.marked_sent"]
 
 
 async def test_a_dispute_ends_as_the_bank_decided(
@@ -208,7 +208,7 @@ async def test_a_settlement_report_is_imported_and_a_line_dismissed(
     [dismiss] = re.findall(rf'href="([^"]+/dismiss)">[^/]*{payment}\b', olive.page.text)  # type: ignore[union-attr]
     await act(olive, dismiss, note="reported by mistake")
     assert (await olive.get(dismiss)).status_code == 404
-    assert await audited(service, person) == ["settlement.imported", "settlement_line.cleared"]
+    assert await audited(service, person) == ["settlement.imported", "settlement_line.dismissed"]
 
 
 async def test_gift_aid_is_drafted_exported_and_sent(
@@ -227,7 +227,7 @@ async def test_gift_aid_is_drafted_exported_and_sent(
     assert "If HMRC paid a different amount, give the reason" in await closed(olive, f"{claim}/mark-paid")
     await act(olive, f"{claim}/mark-paid")
     assert await audited(service, person) == [
-        "gift_aid_claim.drafted", "gift_aid_claim.written", "gift_aid_claim.submitted", "gift_aid_claim.paid",
+        "gift_aid_claim.drafted", "gift_aid_claim.downloaded", "gift_aid_claim.submitted", "gift_aid_claim.paid",
     ]  # fmt: skip
 
 

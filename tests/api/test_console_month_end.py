@@ -193,9 +193,9 @@ async def test_a_month_ends_in_the_browser(
 
     await check_books(service, olive)
     assert await recorded(service) >= {
-        "payee.proposed", "payee.approved", "payment_file.made", "payment_file.withdrawn", "payment_file.released",
-        "payment_file.written", "payment_file.answered", "bank_statement.uploaded", "bank_statement.imported",
-        "bank_statement_line.dismissed", "payout.confirmed", "ledger.exported",
+        "payee_bank_account.proposed", "payee_bank_account.approved", "payment_file.created", "payment_file.withdrawn",
+        "payment_file.released", "payment_file.downloaded", "payment_file.answered", "bank_statement.uploaded",
+        "bank_statement.imported", "bank_statement_line.dismissed", "disbursement.confirmed", "ledger.exported",
     }  # fmt: skip
 
 
@@ -251,4 +251,9 @@ async def test_who_held_a_nonprofit_does_not_release_it_alone(
     account = await act(olive, f"{HOME}/payee-accounts/propose", organisation=nonprofit, **ACCOUNT)
     await act(pia, f"{account}/reject", note="the letter is forged")
     await act(olive, f"{HOME}/disbursements/run")
-    assert await recorded(service) >= {"payouts.held", "payouts.released", "payee.refused", "payouts.run"}
+    assert await recorded(service) >= {
+        "disbursements.held",
+        "disbursements.released",
+        "payee_bank_account.rejected",
+        "disbursements.run",
+    }

@@ -80,7 +80,7 @@ async def test_settings_are_changed_and_recorded(service: Service, tenant: Tenan
         "partner.links_set",
         "partner.branded",
         "partner.scim_set",
-        "partner.issuer_named",
+        "partner.receipt_issuer_changed",
         "partner.giving_set",
     ):
         assert await entries(service, action, tenant.partner) >= 1, action
@@ -164,7 +164,7 @@ async def test_keys_and_members(service: Service, tenant: Tenant, admin: Browser
     assert "ann@example.org; owner" in said
     assert "Revoked" in said
     recorded = (
-        "key.made",
+        "key.created",
         "key.rotated",
         "key.revoked",
         "member.invited",

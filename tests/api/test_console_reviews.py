@@ -73,8 +73,8 @@ async def test_a_case_is_claimed_and_decided(service: Service, reviewer: Browser
     assert done.headers["location"] == f"{case}?done=rejected"
     assert (await reviewer.post(f"{case}/reject", reason="not_eligible", note="Again")).status_code == 409
     assert "Its register struck it off" in (await reviewer.get(case)).text
-    kept = [one for one in await audited(service, case) if one != "review.shown"]
-    assert kept == ["review.prolonged", "review.rejected"]
+    kept = [one for one in await audited(service, case) if one != "review.viewed"]
+    assert kept == ["review.extended", "review.rejected"]
 
 
 async def test_who_holds_a_case_hands_it_over(service: Service, reviewer: Browser, case: str) -> None:
@@ -111,7 +111,7 @@ async def test_whoever_has_a_conflict_of_interest_never_decides(
     page = (await reviewer.get(case)).text
     assert "Ask for the minutes" in page
     assert "My sister chairs it" in page
-    assert {"review.conflict_declared", "review.noted"} <= set(await audited(service, case))
+    assert {"review.conflict_declared", "review.note_added"} <= set(await audited(service, case))
     await reviewer.post(case, do="claim")
     assert "You have claimed this case until" not in (await reviewer.get(case)).text
     await reviewer.get(f"{case}/accept")
@@ -147,7 +147,7 @@ async def test_the_applicants_email_is_shown_before_it_is_sent(
     async with service.db.read() as tx:
         sent = """
             select count(*) from job
-            where kind = 'applications.tell' and payload ->> 'kind' = 'failed' and payload ->> 'submission' = $1
+            where kind = 'applications.notify' and payload ->> 'kind' = 'failed' and payload ->> 'submission' = $1
         """
         assert await tx.fetchval(sent, str(tx.ids.parse("validationsubmission", made["id"]))) == 0
     assert (await reviewer.post(f"{case}/reject", reason="not_eligible", note="No purpose")).status_code == 303
@@ -258,7 +258,7 @@ async def test_a_pdf_is_shown_page_by_page_and_never_inline(
     assert "cannot be shown" in (await reviewer.get(f"{page}?page=3")).text
     async with service.db.read() as tx:
         kept = await tx.fetch(
-            "select details->>'page' from audit_entry where action = 'review.document_shown' "
+            "select details->>'page' from audit_entry where action = 'review.document_viewed' "
             "and subject = $1 order by position",
             found[1],
         )

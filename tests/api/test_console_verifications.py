@@ -98,7 +98,7 @@ async def test_one_person_never_clears_a_flag_by_two_tabs_a_replay_or_beside(
     assert await clear(other, flag) == 303
     assert await looks_at(service, flag) == ("lifted", 2)
     assert await clear(other, flag) == 409
-    assert await entries(service, "verification.flag_looked_at", flag.rpartition("/")[2]) == 2
+    assert await entries(service, "verification.flag_reviewed", flag.rpartition("/")[2]) == 2
     await tab.close()
     await other.close()
 

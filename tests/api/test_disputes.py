@@ -262,7 +262,7 @@ async def test_people_note_how_one_ended_that_the_provider_does_not_tell(paid: G
     with capture_logs() as lines:
         await paid.notify(payment, "dispute.won")
     assert [state for state, _, _ in await states(paid)] == [outcome]
-    assert [line["event"] for line in lines if line["event"].startswith("dispute")] == ["dispute_told_otherwise"]
+    assert [line["event"] for line in lines if line["event"].startswith("dispute")] == ["dispute_outcome_conflicts"]
 
 
 async def test_a_part_of_a_gift_is_lost_and_the_rest_is_paid_out(paid: Giving) -> None:

@@ -144,7 +144,7 @@ async def test_v8_older_entries_are_of_the_same_filter(owner: Desk, service: Ser
         for number in range(120):
             who = Actor("member", f"{'a&b' if number % 2 else 'somebody'}")
             await audit.record_entry(
-                tx, tenant.partner.id, who, "key.made" if number % 3 else "key.revoked", f"n{number}"
+                tx, tenant.partner.id, who, "key.created" if number % 3 else "key.revoked", f"n{number}"
             )
     await owner.get(f"{owner.home}/audit?who=a%26b")
     assert owner.page is not None

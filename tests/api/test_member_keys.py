@@ -70,7 +70,7 @@ async def test_k1_a_developer_makes_a_key_and_sees_its_secret_this_once(
     ids = service.db.deployment.ids
     assert developer.person is not None
     assert (made.actor, made.action, made.subject, made.address, made.details) == (
-        Actor("member", ids.text("member", developer.person.id)), "key.made", ids.text("apikey", newest.id), ADDRESS,
+        Actor("member", ids.text("member", developer.person.id)), "key.created", ids.text("apikey", newest.id), ADDRESS,
         {"kind": "secret", "scopes": ["categories:read", "users:write"]},
     )  # fmt: skip
     assert (await make(developer, kind="publishable")).startswith("pk_")
@@ -167,7 +167,7 @@ async def test_k4_a_key_is_replaced_with_an_overlap_and_ended(
     service.clock.advance_wall(seconds=1)
     assert (await service.client(found[0]).get("/v1/categories")).status_code == 401
     entries = await of_keys(service, tenant)
-    assert [entry.action for entry in entries] == ["key.made", "key.rotated", "key.revoked"]
+    assert [entry.action for entry in entries] == ["key.created", "key.rotated", "key.revoked"]
     assert entries[1].details is not None
     assert entries[1].details["successor"] == ids.text("apikey", new.id)
     await developer.get(page)
@@ -205,10 +205,10 @@ async def test_v8_the_audit_log_is_read_by_person_and_action_page_by_page(
     await owner.get(onward[1].replace("&amp;", "&"))
     assert ": API key created ( “shop” )" in owner.text()
     name = service.db.deployment.ids.text("member", other.id)
-    await owner.get(f"{owner.home}/audit?who={name}&action=key.made")
+    await owner.get(f"{owner.home}/audit?who={name}&action=key.created")
     assert owner.text().count("Bo: API key created ( “shop” )") == 1
     assert f'<option value="{name}" selected>Bo</option>' in owner.page.text
-    assert '<option value="key.made" selected>API key created</option>' in owner.page.text
+    assert '<option value="key.created" selected>API key created</option>' in owner.page.text
     assert f"from {ADDRESS}" in owner.text()
     await owner.get(f"{owner.home}/audit?who=nobody")
     assert "No results match your filters." in owner.text()
@@ -231,7 +231,7 @@ async def test_v8_the_audit_log_is_read_from_a_day_to_a_day(owner: Desk, service
         (None, before - timedelta(days=1), 0),
     ):
         days = urlencode({name: day for name, day in (("first", first), ("last", last)) if day})
-        await owner.get(f"{owner.home}/audit?action=key.made&{days}")
+        await owner.get(f"{owner.home}/audit?action=key.created&{days}")
         assert owner.text().count(": API key created") == found, days
     for wrong in ("first=never", "last=9999-12-31&first=0001-01-01", "last=2026-02-30"):
         answer = await owner.get(f"{owner.home}/audit?{wrong}")

@@ -108,7 +108,7 @@ async def test_no_word_of_these_pages_is_outside_the_catalogues(made_up: Service
     done = tuple(f"/members?done={one}" for one in ("invited", "again", "roles", "changed", "removed", "mapped"))
     await made_up.drain()
     own = ("/provider?done=saved", "/provider-account", "/provider-account?done=connected", "/sign-on/callback")
-    log = (*own, "/audit", "/audit?who=QQ", "/audit?first=never", "/audit?action=key.made")
+    log = (*own, "/audit", "/audit?who=QQ", "/audit?first=never", "/audit?action=key.created")
     for path in (*pages, *done, "/keys?done=revoked", *log):
         answer = await owner.get(owner.home + path.format(**records))
         assert answer.status_code == {"/audit?first=never": 422, "/sign-on/callback": 403}.get(path, 200), path
@@ -116,7 +116,7 @@ async def test_no_word_of_these_pages_is_outside_the_catalogues(made_up: Service
     assert {
         "sso.problem.issuer", "sso.problem.roles", "sso.problem.creates_members", "sso.done.saved", "sso.refused.state",
         "sso.account.about", "audit_log.entry.subject",
-        "audit_log.details", "audit_log.action.key.made", "account.event.signed_in",
+        "audit_log.details", "audit_log.action.key.created", "account.event.signed_in",
         "audit_log.problem.day", "audit_log.chain.entry", "audit_log.matching",
         "members.problem.taken", "members.problem.last_owner", "members.problem.sure", "members.problem.too_long",
         "keys.problem.name", "keys.problem.publishable", "keys.problem.scim", "keys.problem.ended",

@@ -204,7 +204,7 @@ async def passes_unseen(service: Service) -> list[str]:
     return [
         one
         for finding in outcome.findings
-        if finding.check.name == "monitoring.something_is_compared"
+        if finding.check.name == "monitoring.lists_are_loaded"
         for one in finding.examples
     ]
 

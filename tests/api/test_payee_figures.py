@@ -9,7 +9,7 @@ from tests.support.client import Client
 from tests.support.payouts import verified
 from tests.support.service import Service
 
-SET = re.compile(r'almoner_payee_checks_(open|oldest_seconds)\{what="(\w+)"\} ([\d.]+)')
+SET = re.compile(r'almoner_payee_checks_(open|oldest_seconds)\{kind="(\w+)"\} ([\d.]+)')
 
 
 async def measured(service: Service) -> dict[str, tuple[float, float]]:

@@ -403,5 +403,5 @@ async def test_what_the_database_refuses_of_one_partner_keeps_nobody_back(empty_
 
 async def check(service: Service) -> None:
     """The self-check finds nothing wrong with payouts and with the books."""
-    ours = [one for one in CHECKS if one.name.startswith(("payouts.", "ledger."))]
+    ours = [one for one in CHECKS if one.name.startswith(("disbursements.", "ledger."))]
     assert not (await selfcheck.run_selfcheck(service.db, ours)).findings

@@ -194,6 +194,6 @@ async def test_gifts_follow_a_nonprofit_that_went_over_into_another(service: Ser
             "select count(*) from audit_entry where action = 'donation.reassigned' and subject = $1", follows["id"]
         )
     assert stored is not None
-    assert tuple(stored) == ("merged", "reassignments.follow")
+    assert tuple(stored) == ("merged", "reassignments.follow_merges")
     assert reported == 1
     assert await books.balanced(service)

@@ -44,7 +44,7 @@ async def test_every_sweep_works_with_the_rights_that_the_service_has(service: S
         if moved["remaining"]:
             moved = data(await api.post(CLOCK, {"advanceSeconds": 0}))
     assert moved["remaining"] == 0
-    assert not [line for line in service.lines if b"sweep_failed" in line]
+    assert not [line for line in service.lines if b"schedule_failed" in line]
     async with service.db.read() as tx:
         assert await tx.fetchval("select count(*) from idempotency_response where expires_at < $1", tx.now) == 0
 

@@ -86,7 +86,7 @@ async def test_the_link_goes_to_the_donors_mailbox_and_shows_all_their_gifts(
         assert answer.headers["cache-control"] == "no-store"
     async with service.db.read() as tx:
         entry = await tx.fetchrow(
-            "select actor_kind, actor_id from audit_entry where action = 'statement.asked' and scope = $1",
+            "select actor_kind, actor_id from audit_entry where action = 'donor_statement.requested' and scope = $1",
             tenant.partner.id,
         )
     assert entry is not None

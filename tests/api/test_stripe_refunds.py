@@ -174,7 +174,7 @@ async def test_a_refund_that_we_did_not_ask_for_is_told_in_the_log(giving: AtStr
     account.fail_refund(made["id"])
     with capture_logs() as reported:
         assert set(await giving.deliver()) == {204}
-    assert {one["event"] for one in reported} == {"refund_of_nobody_failed"}
+    assert {one["event"] for one in reported} == {"unknown_refund_failed"}
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ async def ignored(giving: AtStripe, kind: str, thing: Thing) -> None:
     assert await giving.held() == []
     assert await giving.posted() == 0
     assert [(one["event"], one["log_level"], one["type"]) for one in reported] == [
-        ("notice_not_ours", "info", kind)
+        ("webhook_ignored", "info", kind)
     ] * 2
 
 

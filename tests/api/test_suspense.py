@@ -142,7 +142,7 @@ async def test_m6_what_has_reached_our_bank_is_not_dismissed_but_sent_back(givin
     assert (await held(giving)).status == "refunded"
     # The provider holds less than nothing until it draws the refund from our bank: nobody need look.
     outcome = await selfcheck.run_selfcheck(giving.service.db, checks)
-    assert "suspense.providers_owe_us" not in {finding.check.name for finding in outcome.findings}
+    assert "suspense.clearing_not_negative" not in {finding.check.name for finding in outcome.findings}
 
 
 async def test_m6_one_refund_is_recorded_for_one_held_payment(own: Service) -> None:

@@ -90,8 +90,12 @@ async def check(world: World) -> None:
     # The provider of this world reports some payments twice or wrongly, which the service must say; our bank tells of
     # donors' transfers alone, and nobody here looks at flags and refused refunds, or signs heads of the audit log.
     found = {finding.check.name: finding.examples for finding in outcome.findings}
-    waiting = {"settlements.exceptions_are_young", "verifications.flags_are_young", "refunds.refused_are_seen_to"}
-    assert found.keys() <= waiting | {"bank_lines.providers_paid", "audit.signed"}
+    waiting = {
+        "settlements.exceptions_resolved_on_time",
+        "verifications.flags_reviewed_on_time",
+        "refunds.failures_resolved",
+    }
+    assert found.keys() <= waiting | {"bank_statements.provider_payouts_arrived", "audit.signed"}
 
 
 async def check_events(world: World) -> None:

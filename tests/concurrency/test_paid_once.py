@@ -117,7 +117,7 @@ async def test_m12_one_person_in_many_windows_is_not_two(alone: Service, partner
             person, _ = await operators.authenticate(tx, ada.token)
             _, seen = await disbursements.fingerprint_sent_disbursement(tx, payout_id)
             approval = await operators.record_approval(
-                tx, person, "payouts.confirm", payout["id"], seen, "seen", "finance"
+                tx, person, "disbursements.confirm", payout["id"], seen, "seen", "finance"
             )
             return approval.second is not None
 

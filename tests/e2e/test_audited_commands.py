@@ -329,7 +329,7 @@ async def donation_requests(world: World) -> None:
     await world.does("donation-requests", "run")
     async with world.service.db.read() as tx:
         [entry] = await audit.list_page(tx, audit.DEPLOYMENT, limit=1)
-    assert (entry.action, entry.details) == ("requests.run", {"made": 0, "waiting": 0})
+    assert (entry.action, entry.details) == ("donation_requests.run", {"made": 0, "waiting": 0})
     before = await world.entries()
     for words, stated in {
         (request["reference"], "1.00", "USD", *transfer): "the transfer TX-AUDITED has already been recorded",
@@ -497,4 +497,4 @@ async def payouts_and_reassignments(world: World) -> None:
     await world.does("disbursements", "run")
     async with service.db.read() as tx:
         [entry] = await audit.list_page(tx, audit.DEPLOYMENT, limit=1)
-    assert (entry.action, entry.details) == ("payouts.run", {"sent": 0, "refused": 0})
+    assert (entry.action, entry.details) == ("disbursements.run", {"sent": 0, "refused": 0})

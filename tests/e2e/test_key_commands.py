@@ -45,7 +45,7 @@ async def test_v8_what_is_done_to_keys_is_told_as_pages_tell_it(
         assert (await almoner("keys", "revoke", word(made, "key")))[0] == 0
     reported = {"kind": "secret", "scopes": ["users:read"]}
     assert await recorded(service, tenant) == [
-        ("key.made", word(made, "key"), reported),
+        ("key.created", word(made, "key"), reported),
         ("key.rotated", word(made, "key"), {**reported, "successor": word(replaced, "key")}),
         ("key.revoked", word(made, "key"), reported),
     ]

@@ -91,4 +91,4 @@ async def test_a_mapping_brings_its_registry_with_it(empty_database: TestDatabas
         assert (status, "the registry XX-OWN is known already" in printed) == (1, True), printed
         async with service.db.read() as tx:
             trail = await tx.fetch("select action from audit_entry where action like 'regist%' order by position")
-        assert [row["action"] for row in trail] == ["registry.declared", "register.imported"]
+        assert [row["action"] for row in trail] == ["registry.added", "register.imported"]

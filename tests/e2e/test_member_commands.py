@@ -66,7 +66,7 @@ async def test_an_administrator_adds_the_first_owner_who_is_mailed_and_whose_lin
     assert waiting == 1
     assert await recorded(service, tenant) == [
         ("operator", "member.invited", {"roles": ["finance", "owner"]}),
-        ("operator", "invitation.shown", None),
+        ("operator", "invitation.viewed", None),
     ]
     status, printed = await almoner(*words)
     assert (status, "is taken" in printed) == (0, False)  # another user name: the e-mail address

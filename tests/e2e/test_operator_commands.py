@@ -76,7 +76,7 @@ async def test_the_first_operator_is_added_by_the_machine_and_others_by_administ
     status, reported = await nobody(*add, "--role", "finance", "--role", "administrator")
     assert status == 0, reported
     ada = Operator(word(reported, "operator"), "Ada", word(reported, "token"))
-    assert await audited(service) == [("machine", "operator.invited"), ("machine", "operator_token.made")]
+    assert await audited(service) == [("machine", "operator.invited"), ("machine", "operator_token.created")]
     another = ("operators", "add", "bo@example.org", "--name", "Bo", "--role", "reviewer")
     status, reported = await nobody(*another)
     assert (status, reported.startswith(NO_TOKEN), reported.count("\n")) == (1, True, 1)
@@ -186,7 +186,7 @@ async def test_partners_and_keys_are_the_machines_until_there_is_an_operator(ser
     assert status == 0, reported
     partner = word(reported, "partner")
     scope = uuid_of(service, "partner", partner)
-    started = [("machine", "partner.added"), ("machine", "key.made"), ("machine", "key.made")]
+    started = [("machine", "partner.added"), ("machine", "key.created"), ("machine", "key.created")]
     assert await audited(service, scope) == started
     await operator(service, "administrator")
     status, reported = await nobody("keys", "create", "--partner", partner, "--name", "till")
@@ -194,7 +194,7 @@ async def test_partners_and_keys_are_the_machines_until_there_is_an_operator(ser
     administrator = in_process(service, tmp_path, await operator(service, "administrator"))
     status, reported = await administrator("keys", "create", "--partner", partner, "--name", "x")
     assert status == 0, reported
-    assert await audited(service, scope) == [*started, ("operator", "key.made")]
+    assert await audited(service, scope) == [*started, ("operator", "key.created")]
 
 
 @pytest.mark.usefixtures("careful")
@@ -276,8 +276,8 @@ async def test_two_people_is_a_rule_of_the_database(service: Service, api: Clien
         )
     assert [row["details"] for row in rows] == [{"people": 1}]
     assert await audited(service) == [
-        *[("machine", "operator.invited"), ("machine", "operator_token.made")] * 2,
-        *[("operator", "two_people.set")] * 2,
+        *[("machine", "operator.invited"), ("machine", "operator_token.created")] * 2,
+        *[("operator", "two_person_approval.changed")] * 2,
     ]
 
 

@@ -20,7 +20,7 @@ from tests.support.running import free_port
 from tests.support.service import Service, serving
 from tests.support.workers import start_worker
 
-FINISHED = r'almoner_jobs_total\{[^}]*"documents.sweep"[^}]*\} [1-9]'
+FINISHED = r'almoner_jobs_total\{[^}]*"documents.delete_orphaned"[^}]*\} [1-9]'
 
 
 @pytest.fixture

@@ -121,10 +121,10 @@ async def test_v8_every_look_at_a_secret_is_recorded(ada: Account) -> None:
     async with ada.service.db.write() as tx:
         await authenticators.begin_setup(tx, ada.person, "Almoner", "192.0.2.4")
         await authenticators.get_pending_setup(tx, ada.person, "Almoner", "192.0.2.4")
-    assert (await ada.recorded()).count("authenticator.shown") == 2
+    assert (await ada.recorded()).count("authenticator.viewed") == 2
     async with ada.service.db.read() as tx:
         [row] = await tx.fetch(
-            "select distinct address, details from audit_entry where action = 'authenticator.shown' and subject = $1",
+            "select distinct address, details from audit_entry where action = 'authenticator.viewed' and subject = $1",
             tx.ids.text("member", ada.person.id),
         )
     assert (row["address"], row["details"]) == ("192.0.2.4", None)

@@ -122,7 +122,7 @@ async def test_v6_a_stranger_whom_a_slip_has_named_is_forgotten_after_30_days(se
 async def test_the_self_check_knows_that_a_correction_is_looked_up_first(service: Service, api: Client) -> None:
     request = named(service, "validationrequest", await requested(api, **UNHEARD_OF))
     await service.drain()
-    [asked] = [check for check in checks if check.name == "requests.undecided_are_asked"]
+    [asked] = [check for check in checks if check.name == "validation_requests.undecided_have_reviews"]
     async with service.db.write() as tx:
         await validation_requests.correct_registry_number(tx, ALL_PARTNERS, request, "HMRC", "X6247")
         found = await tx.fetch(f"with moment as (select $1::timestamptz as at) {asked.sql}", tx.now)

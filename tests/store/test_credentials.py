@@ -211,9 +211,9 @@ async def test_without_a_second_factor_recovery_codes_go(ada: Account) -> None:
     found = await factors_of(ada)
     assert (found.has_second_factor, found.recovery_codes) == (False, 0)
     assert (await ada.recorded())[1:] == [
-        "authenticator.shown",
+        "authenticator.viewed",
         "authenticator.added",
-        "recovery_codes.made",
+        "recovery_codes.created",
         "authenticator.removed",
     ]
 
@@ -347,7 +347,7 @@ async def test_a_count_that_goes_back_is_noted_and_lets_in(ada: Account, key: Se
     await shows(ada, key.get(await options(ada)))
     key.count = 0
     assert (await shows(ada, key.get(await options(ada)))).count_went_back
-    assert (await ada.recorded())[-1] == "passkey.count_went_back"
+    assert (await ada.recorded())[-1] == "passkey.counter_decreased"
 
 
 async def test_a_removed_passkey_opens_nothing(ada: Account, tenant: Tenant, key: SecurityKey) -> None:

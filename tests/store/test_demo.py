@@ -95,4 +95,4 @@ async def test_the_audit_log_begins_with_how_somebody_came(db: Database) -> None
     assert {row["actor_kind"] for row in rows} == {"machine"}
     assert sorted(row["action"] for row in rows) == ["member.invited"] * 2 + ["operator.invited"] * 2
     assert started == 4, "once"
-    assert {row["action"]: row["count"] for row in made} == {"partner.added": 2, "key.made": 4}
+    assert {row["action"]: row["count"] for row in made} == {"partner.added": 2, "key.created": 4}

@@ -60,7 +60,7 @@ async def test_a_forgotten_password_is_set_by_a_link_that_works_once(ada: Accoun
     assert not await found(ada, entered.secret)
     await ada.enter(NEW)
     assert await closed(ada, token) == "used"
-    assert {"reset.asked", "password.changed", "sign_in.revoked"} <= set(await ada.recorded())
+    assert {"password_reset.requested", "password.changed", "sign_in.revoked"} <= set(await ada.recorded())
 
 
 async def test_links_say_why_they_open_nothing(ada: Account) -> None:

@@ -270,7 +270,7 @@ async def test_a_run_reads_indexes_alone(filled: "asyncpg.Connection[asyncpg.Rec
         (donations_store_money.REVERT_DONATIONS, (payout, START, 1000), {"donation_of_disbursement"}),
         (donations_store_money.DONATIONS_OF_DISBURSEMENT, (payout, payout, 1000), {"donation_of_disbursement"}),
         (disbursements_store.OPEN, (partner, organisation, "USD"), {"disbursement_open"}),
-        (disbursements_store.WAITING_SINCE, ("payouts.run",), {"disbursement_by_status"}),
+        (disbursements_store.WAITING_SINCE, ("disbursements.run",), {"disbursement_by_status"}),
         (disbursements_store.TO_PROPAGATE, (1,), {"disbursement_propagating"}),
         (disbursements_store.WITH_STATUS, ("SENT", payout, 500), {"disbursement_by_status"}),
         (settlements_store.BOOKED_KINDS, ("test", ["tp_plan1", "tp_plan2"]), {"settlement_line_counted"}),

@@ -25,8 +25,8 @@ async def test_what_search_reads_is_mended_and_what_is_right_is_not_touched(empt
         await connection.execute("insert into organisation_search_term values ('nobody', 3)")
         broken = await selfcheck.run_selfcheck(service.db, checks)
         assert {finding.check.name for finding in broken.findings} == {
-            "organisations.found_as_they_are",
-            "organisations.words_are_counted",
+            "organisations.search_index_matches",
+            "organisations.search_word_counts_match",
         }
         organisations = await connection.fetchval("select count(*) from organisation")
         untouched = "select ctid::text from organisation_search where name = 'quokka hill'"

@@ -115,7 +115,7 @@ def faults() -> Iterator[Fault]:
         "payments.received_are_posted": ("payment_received",),
         "suspense.states_are_posted": ("payment_unallocated", "unallocated_refund_started", "unallocated_refund_sent"),
         "settlements.lines_are_posted": ("settled", "provider_fee", "fee_charged"),
-        "payouts.states_are_posted": ("disbursement_sent", "disbursement_paid"),
+        "disbursements.states_are_posted": ("disbursement_sent", "disbursement_paid"),
         "reassignments.are_posted": ("reassigned",),
     }.items():
         for kind in kinds:
@@ -126,21 +126,21 @@ def faults() -> Iterator[Fault]:
     yield Fault("ledger.balances_are_sums", "update ledger_account set credits_minor = credits_minor + 1 where id = 1")
     yield Fault("ledger.balances_are_sums", "update ledger_transfer set amount_minor = amount_minor + 1")
     yield Fault(
-        "ledger.nothing_below_nothing",
+        "ledger.no_negative_balances",
         """
         alter table ledger_account drop constraint ledger_account_not_negative;
         update ledger_account set debits_minor = credits_minor + 1 where kind = 'suspense'
         """,
     )
     yield Fault("payments.received_are_posted", f"update payment set status = 'failed' where donation_id = {GIFT}")
-    yield Fault("donations.paid_by_their_payments", f"update payment set status = 'held' where donation_id = {GIFT}")
+    yield Fault("donations.payments_match", f"update payment set status = 'held' where donation_id = {GIFT}")
     yield Fault(
-        "donations.paid_by_their_payments",
+        "donations.payments_match",
         f"update donation set payment_id = {OTHER_PAYMENT} where id = {GIFT}",
     )
-    yield Fault("donations.history_ends_at_the_status", f"delete from state_change where resource_id = {GIFT}")
+    yield Fault("donations.history_matches_status", f"delete from state_change where resource_id = {GIFT}")
     yield Fault(
-        "donations.history_ends_at_the_status",
+        "donations.history_matches_status",
         f"""
         insert into state_change (resource, resource_id, from_status, to_status, changed_at)
         values ('donation', {GIFT}, 'DISBURSED', 'RECEIVED_PAYMENT', {OLD})
@@ -151,14 +151,14 @@ def faults() -> Iterator[Fault]:
         f"update donation set created_at = {OLD} where status = 'REQUESTED_PAYMENT'",
     )
     yield Fault(
-        "donations.tallies_agree",
+        "donations.totals_match",
         """
         insert into donation_tally_change (partner_id, organisation_id, status, day, donations)
         select partner_id, organisation_id, status, '2026-01-01', 1 from donation limit 1
         """,
     )
     yield Fault(
-        "donations.tallies_agree",
+        "donations.totals_match",
         """
         insert into donation_tally (partner_id, organisation_id, status, day, donations)
         select partner_id, '00000000-0000-0000-0000-000000000000', status, '1999-01-01', 1 from donation limit 1
@@ -171,9 +171,9 @@ def faults() -> Iterator[Fault]:
             donation_id = null
         """,
     )
-    yield Fault("suspense.clearing_closes", f"update unallocated_payment set amount_minor = 1 where id = {HELD}")
+    yield Fault("suspense.balances_match", f"update unallocated_payment set amount_minor = 1 where id = {HELD}")
     yield Fault(
-        "suspense.dismissed_was_never_ours",
+        "suspense.settled_not_written_off",
         """
         update settlement_line set payment_id = null,
             unallocated_payment_id = (select id from unallocated_payment where status = 'written_off' limit 1)
@@ -181,16 +181,16 @@ def faults() -> Iterator[Fault]:
         """,
     )
     yield Fault(
-        "suspense.providers_owe_us",
+        "suspense.clearing_not_negative",
         "update ledger_account set credits_minor = debits_minor + 1 where kind = 'provider_clearing'",
     )
-    yield Fault("suspense.payments_are_held", f"update unallocated_payment set payment_id = null where id = {REFUNDED}")
-    yield Fault("suspense.payments_are_held", "update payment set status = 'failed' where status = 'held'")
     yield Fault(
-        "suspense.rules_are_followed", f"update unallocated_payment set auto_decide_at = {OLD} where id = {HELD}"
+        "suspense.held_payments_match", f"update unallocated_payment set payment_id = null where id = {REFUNDED}"
     )
+    yield Fault("suspense.held_payments_match", "update payment set status = 'failed' where status = 'held'")
+    yield Fault("suspense.decided_on_time", f"update unallocated_payment set auto_decide_at = {OLD} where id = {HELD}")
     yield Fault(
-        "suspense.refunds_arrive",
+        "suspense.refunds_sent_on_time",
         f"""
         update unallocated_payment set status = 'refunding', provider_refund = null, status_changed_at = {OLD}
         where id = {REFUNDED}
@@ -201,11 +201,11 @@ def faults() -> Iterator[Fault]:
         "update settlement_line set payment_id = gen_random_uuid() where kind = 'payment'",
     )
     yield Fault(
-        "settlements.clearing_closes",
+        "settlements.clearing_balances_match",
         "update settlement_line set gross_minor = gross_minor + 1, net_minor = net_minor + 1",
     )
     yield Fault(
-        "settlements.exceptions_are_young",
+        "settlements.exceptions_resolved_on_time",
         f"""
         update settlement_line set status = 'exception', reason = 'unknown_payment', payment_id = null,
             refund_id = null, waived_fee_minor = 0, created_at = {OLD}
@@ -213,48 +213,56 @@ def faults() -> Iterator[Fault]:
     )
     reported = f"update settlement set reference = 'po_' || id; update payment set status_changed_at = {OLD}; "
     for lost in ("delete from settlement_line", CLEARED):
-        yield Fault("settlements.payments_are_settled", reported + lost)
+        yield Fault("settlements.payments_settled_on_time", reported + lost)
     yield Fault(
-        "settlements.payments_are_settled",
+        "settlements.payments_settled_on_time",
         f"{reported} update payment set status = 'failed'; update unallocated_payment "
         f"set provider = 'test', received_at = {OLD}",
     )
     yield Fault(
-        "payouts.transit_closes", f"update disbursement set status = 'SENT', paid_at = null where id = {PAID_OUT}"
+        "disbursements.in_transit_balances_match",
+        f"update disbursement set status = 'SENT', paid_at = null where id = {PAID_OUT}",
     )
-    yield Fault("payouts.liability_is_owed", f"update donation set settled_minor = settled_minor + 1 where id = {GIFT}")
-    yield Fault("payouts.sums_of_donations", f"update disbursement set donations = 77 where id = {PAID_OUT}")
     yield Fault(
-        "payouts.settled_are_collected",
+        "disbursements.liabilities_match", f"update donation set settled_minor = settled_minor + 1 where id = {GIFT}"
+    )
+    yield Fault(
+        "disbursements.amounts_match_donations", f"update disbursement set donations = 77 where id = {PAID_OUT}"
+    )
+    yield Fault(
+        "disbursements.settled_donations_added",
         f"update donation set disbursement_id = null, settled_at = {OLD}, status_changed_at = {OLD} where id = {GIFT}",
     )
     yield Fault(
-        "payouts.sent_are_confirmed",
+        "disbursements.confirmed_on_time",
         f"update disbursement set status = 'SENT', paid_at = null, sent_at = {OLD} where id = {PAID_OUT}",
     )
     yield Fault(
-        "payouts.returned_gifts_are_known",
+        "disbursements.returned_donations_recorded",
         f"insert into returned_disbursement_donation (disbursement_id, donation_id, amount_minor) "
         f"values ({PAID_OUT}, {GIFT}, 1)",
     )
     yield Fault(
-        "payouts.returned_gifts_are_known",
+        "disbursements.returned_donations_recorded",
         f"update disbursement set status = 'RETURNED', returned_at = {NOW}, return_reason = 'x' where id = {PAID_OUT}",
     )
-    yield Fault("payouts.were_verified", f"update disbursement set sent_at = {OLD} where id = {PAID_OUT}")
+    yield Fault("disbursements.sent_to_approved", f"update disbursement set sent_at = {OLD} where id = {PAID_OUT}")
     yield Fault(
-        "payouts.donations_follow",
+        "disbursements.donation_statuses_match",
         f"update disbursement set propagating = true, status_changed_at = {OLD} where id = {PAID_OUT}",
     )
     yield Fault(
-        "reassignments.donations_went_along",
+        "reassignments.donations_match",
         "update donation set organisation_id = reassigned_from where reassigned_at is not null",
     )
     gone = f"""
         insert into person (id, realm, profile, created_at, updated_at)
         values (gen_random_uuid(), gen_random_uuid(), '{{"userName": "gone", "active": false}}', {OLD}, {OLD});
         """
-    yield Fault("credentials.recovery_stands_in", gone + "insert into recovery_code select id, sha256('') from person")
+    yield Fault(
+        "credentials.recovery_codes_need_second_factor",
+        gone + "insert into recovery_code select id, sha256('') from person",
+    )
     yield Fault(
         "sign_ins.end_with_deactivation",
         gone
@@ -276,21 +284,23 @@ def faults() -> Iterator[Fault]:
     yield Fault("events.numbered", "delete from event where sequence = 2")
     yield Fault("events.numbered", "update event_counter set last_sequence = last_sequence + 1")
     yield Fault(
-        "events.blocks_count_what_is_there",
+        "events.block_totals_match",
         f"""
         update event_counter set last_sequence = 5000, summarised_sequence = 5000;
         insert into event_block select partner_id, 0, 'donation.created', 5000, {OLD}, {OLD} from event_counter
         """,
     )
-    yield Fault("events.prompt", f"update event set sequence = null, created_at = {OLD} where sequence = 1")
+    yield Fault("events.numbered_on_time", f"update event set sequence = null, created_at = {OLD} where sequence = 1")
     yield Fault(
-        "events.prompt",
+        "events.numbered_on_time",
         f"""
         insert into internal_event (id, type, payload, created_at)
         values (gen_random_uuid(), 'internal.lost', '', {OLD})
         """,
     )
-    yield Fault("audit.prompt", f"update audit_entry set sequence = null, hash = null, at = {OLD} where sequence = 1")
+    yield Fault(
+        "audit.chained_on_time", f"update audit_entry set sequence = null, hash = null, at = {OLD} where sequence = 1"
+    )
     yield Fault("audit.chained", "delete from audit_entry where sequence = 1")
     yield Fault("audit.chained", "delete from audit_chain")
     yield Fault("audit.signed", f"delete from audit_head; update audit_entry set at = {OLD} where sequence = 1")
@@ -303,10 +313,10 @@ def faults() -> Iterator[Fault]:
         """,
     )
     job = "insert into job (kind, payload, due_at, ready, created_at, {}) values ('lost', '{{}}', {}, true, {}, {})"
-    yield Fault("jobs.alive", job.format("dead_at", OLD, OLD, NOW))
-    yield Fault("jobs.prompt", job.format("attempt", OLD, OLD, 0))
+    yield Fault("jobs.none_dead", job.format("dead_at", OLD, OLD, NOW))
+    yield Fault("jobs.started_on_time", job.format("attempt", OLD, OLD, 0))
     yield Fault(
-        "registers.young_enough",
+        "registers.current",
         f"""
         insert into register_source (code, registry_id, lists_organisations, unverified, data_as_of, max_age)
         select 'a-list', id, true, false, {OLD}, interval '1 day' from registry limit 1
@@ -317,17 +327,17 @@ def faults() -> Iterator[Fault]:
         id, registry_id, source, data_as_of, loaded_at, rows, added, changed, removed, quarantined, forced, {{}}
     ) select gen_random_uuid(), id, 'a-list', {OLD}, {OLD}, 1, 0, 0, 0, 0, false, {{}} from registry limit 1
     """
-    yield Fault("registers.none_put_aside", load.format("status, reasons", "'quarantined', array['cut off']"))
-    yield Fault("registers.none_kept_in_doubt", load.format("status, carried_over", "'loaded', 1"))
+    yield Fault("registers.no_quarantined_imports", load.format("status, reasons", "'quarantined', array['cut off']"))
+    yield Fault("registers.no_numbers_left_unchanged", load.format("status, carried_over", "'loaded', 1"))
     yield Fault(
-        "registers.refresh",
+        "registers.refreshed",
         f"""
         insert into register_refresh (source, refresh_interval, due_at, attempted_at, status, failures, reason)
         values ('a-list', interval '1 day', {NOW}, {OLD}, 'failed', 3, 'no answer')
         """,
     )
     yield Fault(
-        "organisations.followers_are_told",
+        "organisations.followers_notified",
         f"""
         with load as (
             insert into register_load (
@@ -339,7 +349,7 @@ def faults() -> Iterator[Fault]:
         """,
     )
     yield Fault(
-        "organisations.joined_on_certain_evidence",
+        "organisations.merged_on_certain_evidence",
         """
         update organisation set same_as = (select id from organisation order by id desc limit 1)
         where id = (select id from organisation order by id limit 1)
@@ -356,17 +366,17 @@ def faults() -> Iterator[Fault]:
         select id, id, 'image/png', 1, decode(repeat('00', 32), 'hex'), repeat('0', 34), '{{}}', {}, created_at
         from partner limit 1
     """
-    yield Fault("documents.kept", document.format("'clean', created_at, created_at, created_at"))
-    yield Fault("documents.trash", "insert into document_trash values (repeat('0', 26), date '2026-01-01')")
+    yield Fault("documents.unchanged", document.format("'clean', created_at, created_at, created_at"))
+    yield Fault("documents.no_orphaned_files", "insert into document_trash values (repeat('0', 26), date '2026-01-01')")
     yield Fault(
         "deployment.released", "update deployment set copy_reason = 'restored', copy_detected_at = generation_at"
     )
-    yield Fault("documents.scanned", document.format(f"'pending_scan', {OLD}, {OLD}, null"))
+    yield Fault("documents.scanned_on_time", document.format(f"'pending_scan', {OLD}, {OLD}, null"))
     yield Fault("reviews.open_are_undecided", review.format("'open', created_at, null"))
     yield Fault("reviews.decided_once", review.format("'decided', created_at, created_at"))
     for kind in ("validation_request", "agent_verification"):
         yield Fault(
-            "reviews.decisions_stand",
+            "reviews.decisions_match_records",
             f"""
             insert into review_decision (id, kind, subject_id, partner_id, verdict, note, decided_by, decided_at)
             select id, '{kind}', id, id, 'accepted', 'x', 'x', created_at from partner limit 1
@@ -380,14 +390,14 @@ def faults() -> Iterator[Fault]:
         f"update organisation set search_other = 'more' where id = {body}",
         f"update organisation set active = not active, status_override = null, succeeded_by = null where id = {body}",
     ):
-        yield Fault("organisations.found_as_they_are", told)
+        yield Fault("organisations.search_index_matches", told)
     word = "(select word from organisation_search_term where occurrences > 0 limit 1)"
-    yield Fault("organisations.words_are_counted", f"delete from organisation_search_term where word = {word}")
+    yield Fault("organisations.search_word_counts_match", f"delete from organisation_search_term where word = {word}")
     yield Fault(
-        "organisations.words_are_counted",
+        "organisations.search_word_counts_match",
         f"update organisation_search_term set occurrences = occurrences + 1 where word = {word}",
     )
-    yield Fault("jobs.rescued", job.format("leased_until", OLD, OLD, OLD))
+    yield Fault("jobs.requeued_on_time", job.format("leased_until", OLD, OLD, OLD))
     yield Fault(
         "deliveries.have_jobs",
         f"""

@@ -53,7 +53,9 @@ async def add(service: Service, *roles: OperatorRole, who: Person | None = None)
 async def look(service: Service, person: Person, subject: str) -> str | None:
     """One look; the outcome."""
     async with service.db.write() as tx:
-        return (await operators.record_approval(tx, person, "payouts.release", subject, SEEN, "n", "finance")).outcome
+        return (
+            await operators.record_approval(tx, person, "disbursements.release", subject, SEEN, "n", "finance")
+        ).outcome
 
 
 async def both(service: Service, one: Person, other: Person) -> str | None:
@@ -120,7 +122,7 @@ async def test_v8_no_statement_gets_round_it(service: Service) -> None:
     ada = await add(service, "administrator", "finance")
     bo = await add(service, "finance", who=ada)
     async with service.db.write() as tx:
-        started = await operators.record_approval(tx, ada, "payouts.release", "x", SEEN, "n", "finance")
+        started = await operators.record_approval(tx, ada, "disbursements.release", "x", SEEN, "n", "finance")
     finish = """
     update approval set second_by = $2, second_at = $3, second_note = 'x', outcome = 'approved', ended_at = $3
     where id = $1
@@ -186,7 +188,9 @@ async def test_v8_whether_two_are_asked_for_is_kept_in_the_database(service: Ser
             async with service.db.write() as tx:
                 await tx.execute(release, organisation, who)
     async with service.db.read() as tx:
-        stated = await tx.fetch("select details from audit_entry where action = 'two_people.set' order by position")
+        stated = await tx.fetch(
+            "select details from audit_entry where action = 'two_person_approval.changed' order by position"
+        )
     assert [row["details"]["required"] for row in stated] == [True, False, True]
 
 

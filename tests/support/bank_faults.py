@@ -38,51 +38,56 @@ async def lived(service: Service, api: Client) -> None:
 
 def of_bank_files() -> Iterator[Fault]:
     """One of each kind, and more where a check can be broken from two sides."""
-    yield Fault("bank_files.sums_of_payouts", f"update payment_file set payments = payments + 1 where id = {FILE}")
+    yield Fault("payment_files.totals_match", f"update payment_file set payments = payments + 1 where id = {FILE}")
     yield Fault(
-        "bank_files.sums_of_payouts", f"update payment_file set amount_minor = amount_minor - 1 where id = {FILE}"
+        "payment_files.totals_match", f"update payment_file set amount_minor = amount_minor - 1 where id = {FILE}"
     )
     yield Fault(
-        "bank_files.sums_of_payouts",
+        "payment_files.totals_match",
         f"update payment_file_transaction set amount_minor = amount_minor + 1 where file_id = {FILE}; "
         f"update payment_file set amount_minor = amount_minor + payments where id = {FILE}",
     )
-    yield Fault("bank_files.paid_to_approved", f"update payment_file set created_at = {OLD} where id = {FILE}")
-    yield Fault("bank_files.paid_to_approved", "update payee_bank_account set currency = 'EUR'")
-    yield Fault("bank_lines.are_young", f"update bank_statement_line set created_at = {OLD} where status = 'open'")
     yield Fault(
-        "bank_lines.providers_paid",
+        "payment_files.paid_to_approved_accounts", f"update payment_file set created_at = {OLD} where id = {FILE}"
+    )
+    yield Fault("payment_files.paid_to_approved_accounts", "update payee_bank_account set currency = 'EUR'")
+    yield Fault(
+        "bank_statements.lines_matched_on_time",
+        f"update bank_statement_line set created_at = {OLD} where status = 'open'",
+    )
+    yield Fault(
+        "bank_statements.provider_payouts_arrived",
         f"update settlement set imported_at = {OLD}; update bank_statement set currency = 'USD'",
     )
     yield Fault(
-        "bank_lines.gifts_are_settled",
+        "bank_statements.donations_are_booked",
         "update bank_statement_line set amount_minor = amount_minor + 1 where matched_as = 'donation'",
     )
     yield Fault(
-        "bank_lines.gifts_are_settled",
+        "bank_statements.donations_are_booked",
         "update bank_statement_line set matched_as = 'settlement' where matched_as = 'donation'",
     )
     yield Fault(
-        "bank_lines.gifts_are_settled",
+        "bank_statements.donations_are_booked",
         "update settlement_line set status = 'exception', reason = 'settled_before', payment_id = null, "
         "unallocated_payment_id = null where provider = 'bank_transfer'",
     )
     yield Fault(
-        "payouts.held_by_rule_are_young",
+        "disbursements.automatic_holds_reviewed",
         "insert into disbursement_hold (partner_id, organisation_id, held, note, decided_by, decided_at) "
         f"select partner_id, organisation_id, true, 'found by a rule', 'rule', {OLD} from disbursement limit 1",
     )
     yield Fault(
-        "bank_lines.statements_follow",
+        "bank_statements.balances_are_continuous",
         "update bank_statement set opening_minor = opening_minor - 1, closing_minor = closing_minor - 1 "
         "where reference = 'FAULT2'",
     )
     yield Fault(
-        "bank_lines.statements_complete",
+        "bank_statements.lines_are_readable",
         "update bank_statement set rejected_lines = '{line 1: 1x is not a valid amount}' where reference = 'FAULT2'",
     )
     yield Fault(
-        "bank_lines.payouts_follow",
+        "bank_statements.disbursements_match",
         """
         update disbursement set status = 'SENT', paid_at = null
         where id = (select disbursement_id from bank_statement_line where matched_as = 'disbursement' limit 1)

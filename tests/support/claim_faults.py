@@ -31,29 +31,29 @@ def of_claims() -> Iterator[Fault]:
     """One of each kind, and more where a check can be broken from two sides."""
     for column in ("donations", "lines", "amount_minor", "deducted_minor"):
         yield Fault(
-            "gift_aid_claims.are_sums_of_gifts", f"update gift_aid_claim set {column} = {column} + 1 where id = {PAID}"
+            "gift_aid_claims.totals_match", f"update gift_aid_claim set {column} = {column} + 1 where id = {PAID}"
         )
-    yield Fault("gift_aid_claims.are_sums_of_gifts", "delete from gift_aid_deduction")
+    yield Fault("gift_aid_claims.totals_match", "delete from gift_aid_deduction")
     yield Fault(
-        "gift_aid_claims.live_while_they_stand",
+        "gift_aid_claims.claimed_donations_match",
         f"update gift_aid_claim_donation set active = false where donation_id = {LIVE}",
     )
-    yield Fault("gift_aid_claims.adjustments_add_up", "update gift_aid_adjustment set amount_minor = amount_minor + 1")
+    yield Fault("gift_aid_claims.adjustments_match", "update gift_aid_adjustment set amount_minor = amount_minor + 1")
     yield Fault(
-        "gift_aid_claims.adjustments_add_up",
+        "gift_aid_claims.adjustments_match",
         f"update gift_aid_claim_donation set adjusted_minor = 1 where donation_id = {LIVE}",
     )
-    yield Fault("gift_aid_claims.deductions_add_up", "update gift_aid_adjustment set deducted_minor = 0")
-    yield Fault("gift_aid_claims.deductions_add_up", "update gift_aid_deduction set amount_minor = amount_minor + 1")
+    yield Fault("gift_aid_claims.deductions_match", "update gift_aid_adjustment set deducted_minor = 0")
+    yield Fault("gift_aid_claims.deductions_match", "update gift_aid_deduction set amount_minor = amount_minor + 1")
     yield Fault(
-        "gift_aid_claims.are_adjusted",
+        "gift_aid_claims.adjusted_on_time",
         f"""
         update donation set gift_aid_id = null where id = {LIVE};
         update gift_aid_claim set status_changed_at = {OLD}
         """,
     )
     yield Fault(
-        "gift_aid_claims.are_adjusted",
+        "gift_aid_claims.adjusted_on_time",
         f"""
         update gift_aid_declaration g set cancelled_from = covers_from, deleted_at = {OLD}
         from donation d where d.id = {LIVE} and g.id = d.gift_aid_id;
@@ -62,7 +62,7 @@ def of_claims() -> Iterator[Fault]:
     )
     for span in ("covers_from = d.created_at + interval '1 ms', covers_to = null", "covers_to = d.created_at"):
         yield Fault(
-            "gift_aid_claims.are_adjusted",
+            "gift_aid_claims.adjusted_on_time",
             f"""
             update gift_aid_declaration g set {span} from donation d where d.id = {LIVE} and g.id = d.gift_aid_id;
             update gift_aid_claim set status_changed_at = {OLD}

@@ -35,30 +35,32 @@ OPEN = "(select id from dispute where status = 'open' limit 1)"
 def of_disputes() -> Iterator[Fault]:
     """One of each kind, and more where a check can be broken from two sides."""
     for kind in ("dispute_debited", "dispute_returned", "dispute_lost", "dispute_absorbed", "dispute_recovered"):
-        check = "disputes.recovered_is_posted" if kind == "dispute_recovered" else "disputes.states_are_posted"
+        check = "disputes.recoveries_are_posted" if kind == "dispute_recovered" else "disputes.states_are_posted"
         one = f"(select id from ledger_transfer where kind = '{kind}' limit 1)"
         yield Fault(check, f"delete from ledger_transfer where id = {one}")
         yield Fault(check, f"update ledger_transfer set amount_minor = amount_minor + 1 where id = {one}")
         yield Fault(check, f"update ledger_transfer set owner_id = gen_random_uuid() where id = {one}")
-    yield Fault("disputes.clearing_closes", f"update dispute set amount_minor = amount_minor + 1 where id = {OPEN}")
+    yield Fault("disputes.balances_match", f"update dispute set amount_minor = amount_minor + 1 where id = {OPEN}")
     yield Fault(
-        "disputes.clearing_closes", "update ledger_account set debits_minor = debits_minor + 1 where kind = 'disputed'"
+        "disputes.balances_match", "update ledger_account set debits_minor = debits_minor + 1 where kind = 'disputed'"
     )
     yield Fault(
-        "disputes.gifts_follow",
+        "disputes.donations_are_marked",
         "update donation set disputed_at = null, dispute_status = 'won' where disputed_at is not null",
     )
     yield Fault(
-        "disputes.gifts_follow",
+        "disputes.donations_are_marked",
         f"update donation set disputed_at = {OLD}, last_disputed_at = {OLD}, dispute_status = 'open' "
         "where disbursement_id is not null",
     )
     for column in ("refunded_minor", "withdrawn_minor"):
-        yield Fault("disputes.gifts_add_up", f"update donation set {column} = {column} - 1 where {column} > 0")
-    yield Fault("disputes.are_decided", f"update dispute set opened_at = {OLD} where id = {OPEN}")
+        yield Fault(
+            "disputes.donation_amounts_match", f"update donation set {column} = {column} - 1 where {column} > 0"
+        )
+    yield Fault("disputes.decided_on_time", f"update dispute set opened_at = {OLD} where id = {OPEN}")
     yield Fault(
-        "dispute_evidence.is_sent",
+        "dispute_evidence.sent_on_time",
         "insert into dispute_evidence (id, status, requested_by, requested_at, status_changed_at) "
         f"values ({OPEN}, 'submitting', 'ann', {OLD}, {OLD})",
     )
-    yield Fault("disputes.are_looked_at", f"update dispute set checked_at = {OLD} where id = {OPEN}")
+    yield Fault("disputes.refreshed_daily", f"update dispute set checked_at = {OLD} where id = {OPEN}")

@@ -51,12 +51,12 @@ def of_refunds() -> Iterator[Fault]:
             yield Fault("refunds.states_are_posted", f"update ledger_transfer set {change} where id = {one}")
     for change in ("payment_id = null", "provider = 'other'", "currency = 'XPF'"):
         yield Fault(
-            "refunds.of_the_gifts_payment",
+            "refunds.use_original_payment",
             f"update refund set {change} where id = (select id from refund where payment_id is not null limit 1)",
         )
-    yield Fault("refunds.arrive", f"update refund set status_changed_at = {OLD} where id = {PENDING}")
+    yield Fault("refunds.sent_on_time", f"update refund set status_changed_at = {OLD} where id = {PENDING}")
     yield Fault(
-        "refunds.refused_are_seen_to",
+        "refunds.failures_resolved",
         f"""
         update refund set started_at = {OLD} - interval '1 day'
         where donation_id in (select donation_id from refund where status = 'pending');
@@ -64,13 +64,13 @@ def of_refunds() -> Iterator[Fault]:
         """,
     )
     yield Fault(
-        "refunds.refused_are_seen_to",
+        "refunds.failures_resolved",
         f"""
         insert into refund_failure (refund_id, reason, reported_at)
         select id, 'failed: the card is closed', {OLD} from refund where status = 'sent' limit 1
         """,
     )
-    yield Fault("suspense.clearing_closes", f"update refund set amount_minor = amount_minor + 1 where id = {PENDING}")
+    yield Fault("suspense.balances_match", f"update refund set amount_minor = amount_minor + 1 where id = {PENDING}")
     yield Fault(
         "settlements.lines_are_posted",
         "update settlement_line set waived_fee_minor = waived_fee_minor - 1 where waived_fee_minor > 0",

@@ -21,7 +21,7 @@ async def lived(service: Service, api: Client) -> None:
 
 def of_plans() -> Iterator[Fault]:
     """One of each kind, and more where a check can be broken from two sides."""
-    paid = "subscriptions.paid_dates_are_paid"
+    paid = "donation_subscriptions.paid_dates_match"
     yield Fault(
         paid, "update donation_subscription_charge set status = 'failed', charged_on = null where status = 'paid'"
     )
@@ -30,18 +30,19 @@ def of_plans() -> Iterator[Fault]:
         "update donation_subscription_charge set status = 'paid', charged_on = due_on, next_attempt_at = null "
         "where status = 'open'",
     )
-    totals = "subscriptions.totals_are_those_of_their_gifts"
+    totals = "donation_subscriptions.totals_match"
     yield Fault(totals, "update donation_subscription set donations_count = donations_count + 1")
     yield Fault(totals, "update donation_subscription set total_minor = total_minor - 1")
     yield Fault(
-        "subscriptions.gifts_are_agreed_to",
+        "donation_subscriptions.charges_are_authorised",
         "update donation_subscription_agreement set amount_minor = amount_minor - 1",
     )
     yield Fault(
-        "subscriptions.gifts_are_agreed_to", "update donation_subscription_agreement set agreed_at = 'infinity'"
+        "donation_subscriptions.charges_are_authorised",
+        "update donation_subscription_agreement set agreed_at = 'infinity'",
     )
-    yield Fault("subscriptions.are_looked_at", f"update donation_subscription set wake_at = {OLD}")
+    yield Fault("donation_subscriptions.processed_on_time", f"update donation_subscription set wake_at = {OLD}")
     yield Fault(
-        "subscriptions.only_later_gifts_are_charged",
+        "donation_subscriptions.first_charge_needs_donor",
         "update payment set off_session = true",
     )

@@ -42,36 +42,40 @@ def of_requests() -> Iterator[Fault]:
         """,
     )
     yield Fault(
-        "donation_requests.sums_of_donations",
+        "donation_requests.amounts_match_donations",
         f"update donation_request set donations = donations + 1 where id = {PART}",
     )
     yield Fault(
-        "donation_requests.sums_of_donations",
+        "donation_requests.amounts_match_donations",
         f"update donation set status = 'REQUESTED_PAYMENT', settled_at = null, settled_minor = null, "
         f"settled_currency = null, disbursement_id = null where donation_request_id = {PART}",
     )
     yield Fault(
-        "donation_requests.paid_by_transfers", "update request_payment set donation_request_id = gen_random_uuid()"
+        "donation_requests.paid_amounts_match", "update request_payment set donation_request_id = gen_random_uuid()"
     )
     yield Fault(
-        "donation_requests.clearing_closes",
+        "donation_requests.clearing_balance_matches",
         f"update donation_request set paid_minor = paid_minor - 1 where id = {PART}",
     )
     yield Fault(
-        "donation_requests.are_finished",
+        "donation_requests.completed_on_time",
         f"update donation_request set allocating = true where id = {PART}; "
         f"update request_payment set received_at = {OLD}",
     )
     yield Fault(
-        "donation_requests.are_finished",
+        "donation_requests.completed_on_time",
         f"update donation_request set collecting = true, created_at = {OLD} where status = 'OPEN'",
     )
     covered = "(select organisation_id from donation where gift_aid_id is not null limit 1)"
     yield Fault(
-        "gift_aid.covers_its_gifts", f"update gift_aid_declaration set cancelled_from = {OLD}, deleted_at = {OLD}"
+        "gift_aid.declarations_cover_donations",
+        f"update gift_aid_declaration set cancelled_from = {OLD}, deleted_at = {OLD}",
     )
-    yield Fault("gift_aid.covers_its_gifts", "update gift_aid_declaration set covers_to = created_at")
+    yield Fault("gift_aid.declarations_cover_donations", "update gift_aid_declaration set covers_to = created_at")
     yield Fault(
-        "gift_aid.covers_its_gifts", "update donation set user_id = gen_random_uuid() where gift_aid_id is not null"
+        "gift_aid.declarations_cover_donations",
+        "update donation set user_id = gen_random_uuid() where gift_aid_id is not null",
     )
-    yield Fault("gift_aid.covers_its_gifts", f"update organisation set country_code = 'IRL' where id = {covered}")
+    yield Fault(
+        "gift_aid.declarations_cover_donations", f"update organisation set country_code = 'IRL' where id = {covered}"
+    )

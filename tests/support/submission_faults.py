@@ -42,7 +42,7 @@ def of_submissions() -> Iterator[Fault]:
     )
     assert ended
     yield Fault(
-        "submissions.answered",
+        "validation_submissions.decided_on_time",
         f"""
         update validation_submission set status = 'pending', processed_at = null, failure_reasons = null,
             created_at = {OLD};
@@ -51,13 +51,15 @@ def of_submissions() -> Iterator[Fault]:
     )
     again = "insert into event (id, partner_id, type, payload, created_at) select gen_random_uuid(), {} from event "
     yield Fault(
-        "submissions.answers_are_told",
+        "validation_submissions.results_reported_once",
         again.format("partner_id, type, payload, created_at")
         + "where type = 'validation_submission.succeeded' limit 1",
     )
-    yield Fault("submissions.answers_are_told", "delete from event where type = 'validation_submission.failed'")
     yield Fault(
-        "submissions.lead_to_organisations",
+        "validation_submissions.results_reported_once", "delete from event where type = 'validation_submission.failed'"
+    )
+    yield Fault(
+        "validation_submissions.have_organisations",
         """
         update validation_submission s
         set organisation_id = (select o.id from organisation o where o.id <> s.organisation_id limit 1)
@@ -70,27 +72,27 @@ def of_submissions() -> Iterator[Fault]:
 def of_appeals() -> Iterator[Fault]:
     """The same of appeals."""
     yield Fault(
-        "appeals.decided_in_time",
+        "appeals.decided_on_time",
         f"update appeal set created_at = {OLD}, due_at = {OLD} + interval '1 day' where status = 'open'",
     )
     yield Fault(
-        "appeals.open_are_asked",
+        "appeals.open_have_reviews",
         "update review set status = 'withdrawn', ended_at = asked_at where kind = 'appeal' and status = 'open'",
     )
     yield Fault(
-        "appeals.open_are_asked",
+        "appeals.open_have_reviews",
         """
         update validation_submission s set status = 'succeeded', failure_reasons = null
         from appeal a where a.validation_submission_id = s.id and a.status = 'open'
         """,
     )
-    yield Fault("appeals.decided_by_their_reviews", "update appeal set decided_by = 'somebody' where status = 'upheld'")
+    yield Fault("appeals.outcomes_match_reviews", "update appeal set decided_by = 'somebody' where status = 'upheld'")
     yield Fault(
-        "appeals.decided_by_their_reviews",
+        "appeals.outcomes_match_reviews",
         "update appeal set status = 'upheld', overridden_checks = '{}', completed_at = null where status = 'reversed'",
     )
     yield Fault(
-        "appeals.reversed_are_answered",
+        "appeals.reversed_have_results",
         f"""
         with back as (
             update appeal set decided_at = {OLD}, created_at = {OLD}
@@ -101,7 +103,7 @@ def of_appeals() -> Iterator[Fault]:
         """,
     )
     yield Fault(
-        "appeals.reversed_are_followed",
+        "appeals.reversed_requests_are_accepted",
         """
         update validation_request r set status = 'rejected', rejected_at = accepted_at, accepted_at = null,
             organisation_id = null, rejection_reason = 'x', rejection_reason_code = 'other'

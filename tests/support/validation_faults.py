@@ -91,11 +91,11 @@ def of_validation() -> Iterator[Fault]:
         """,
     )
     yield Fault(
-        "agents.expired_are_recorded",
+        "agent_verifications.expired_are_recorded",
         f"update agent_verification set expires_at = {OLD} where status = 'pending_review'",
     )
     yield Fault(
-        "agents.in_review_are_asked_about",
+        "agent_verifications.undecided_have_reviews",
         f"update agent_verification set status_changed_at = {OLD}; delete from review where status = 'open'",
     )
 
@@ -110,23 +110,23 @@ def of_watchlists() -> Iterator[Fault]:
         ) select id, 'a-list', '{}', created_at, created_at, decode(repeat('00', 32), 'hex'), '[]', '{{}}', 1, 0, 0, 0,
             0, false, '{}', '{{}}', '{{}}', '{{}}' from partner limit 1;
     """
-    yield Fault("watchlists.none_refused", loaded.format("refused", "{short}"))
+    yield Fault("watchlists.imports_succeed", loaded.format("refused", "{short}"))
     good = loaded.format("loaded", "{}")
     yield Fault(
-        "watchlists.entries_are_counted",
+        "watchlists.entry_counts_match",
         f"{good} update watchlist set current_load_id = (select id from watchlist_load)",
     )
     yield Fault(
-        "watchlists.are_of_this_half_year",
+        "watchlists.current",
         f"{good} update watchlist set current_load_id = (select id from watchlist_load);"
         " update watchlist_load set published_at = retrieved_at - interval '2 years'",
     )
     current = "update watchlist set current_load_id = (select id from watchlist_load)"
     yield Fault(
-        "monitoring.compared_with_what_is_loaded", f"{good} {current}; update watchlist_load set loaded_at = {OLD}"
+        "monitoring.screened_against_current_lists", f"{good} {current}; update watchlist_load set loaded_at = {OLD}"
     )
     yield Fault(
-        "matches.open_are_asked",
+        "matches.open_have_reviews",
         f"""
         {good}
         insert into screening_subject (
@@ -143,7 +143,7 @@ def of_watchlists() -> Iterator[Fault]:
         """,
     )
     yield Fault(
-        "matches.unscreened_are_asked",
+        "matches.unscreened_have_reviews",
         """
         with m as (
             update monitoring_subscription
@@ -163,12 +163,12 @@ def of_watchlists() -> Iterator[Fault]:
 def of_requests() -> Iterator[Fault]:
     """What might become of validation requests."""
     yield Fault(
-        "requests.evaluated",
+        "validation_requests.evaluated_on_time",
         f"update validation_request set created_at = {OLD}; delete from evidence where kind = 'validation_request'",
     )
-    yield Fault("requests.undecided_are_asked", "delete from review where status = 'open'")
+    yield Fault("validation_requests.undecided_have_reviews", "delete from review where status = 'open'")
     yield Fault(
-        "requests.organisations_are_seen",
+        "validation_requests.organisations_are_visible",
         "update organisation set partner_id = gen_random_uuid() where partner_id is not null",
     )
     for reported in (
@@ -176,14 +176,14 @@ def of_requests() -> Iterator[Fault]:
         "update validation_request set rejected_at = rejected_at - interval '1 s' where status = 'rejected'",
         "update event set type = 'validation_request.approved' where type = 'validation_request.rejected'",
     ):
-        yield Fault("requests.decided_are_told", reported)
+        yield Fault("validation_requests.decisions_reported_once", reported)
 
 
 def of_eligibility() -> Iterator[Fault]:
     """What might become of eligibility subscriptions."""
     live = "(select id from eligibility_subscription where status = 'live' limit 1)"
     yield Fault(
-        "eligibility.evaluated",
+        "eligibility.evaluated_on_time",
         f"""
         update eligibility_subscription
         set status = 'pending', eligibility_status = null, confirmed = '{{}}', status_changed_at = {OLD}
@@ -191,7 +191,7 @@ def of_eligibility() -> Iterator[Fault]:
         """,
     )
     yield Fault(
-        "eligibility.evaluated",
+        "eligibility.evaluated_on_time",
         f"""
         update validation_request set rejected_at = {OLD} where status = 'rejected';
         update eligibility_subscription set status = 'pending_validation_request', created_at = {OLD}
@@ -207,11 +207,11 @@ def of_eligibility() -> Iterator[Fault]:
     ):
         yield Fault("eligibility.results_have_evidence", changed)
     yield Fault(
-        "eligibility.configurations_are_followed",
+        "eligibility.configurations_are_current",
         f"update hosted_configuration set allowed_activity_sub_tags = '{{AN101}}', updated_at = {OLD}",
     )
     yield Fault(
-        "eligibility.organisations_are_followed",
+        "eligibility.register_data_is_current",
         f"""update organisation set activities = '{{"AN101": "ntee:D21"}}', updated_at = {OLD}""",
     )
 
@@ -220,36 +220,36 @@ def of_monitoring() -> Iterator[Fault]:
     """What might become of monitoring subscriptions."""
     live = "(select id from monitoring_subscription where status = 'live' and simulated_results is null limit 1)"
     yield Fault(
-        "monitoring.looked_at",
+        "monitoring.evaluated_on_time",
         f"update monitoring_subscription set status = 'pending', status_changed_at = {OLD} where id = {live}",
     )
     yield Fault(
-        "monitoring.looked_at",
+        "monitoring.evaluated_on_time",
         f"""
         update monitoring_subscription set status = 'pending_validation_request', created_at = {OLD}
         where status = 'validation_request_failed';
         update validation_request set status_changed_at = {OLD}
         """,
     )
-    yield Fault("monitoring.looked_at", f"update monitoring_subscription set due_at = {OLD} where id = {live}")
+    yield Fault("monitoring.evaluated_on_time", f"update monitoring_subscription set due_at = {OLD} where id = {live}")
     looked = f"update monitoring_subscription set screened_at = {OLD} where id = {live};"
     yield Fault(
-        "monitoring.live_are_watched",
+        "monitoring.organisations_are_screened",
         f"{looked} update organisation set updated_at = {OLD}; update screening_subject set monitored = false",
     )
-    yield Fault("monitoring.something_is_compared", looked)
+    yield Fault("monitoring.lists_are_loaded", looked)
     for changed in (
         "delete from evidence where kind = 'monitoring_subscription'",
         f"update monitoring_subscription set warning = 'flag' where id = {live}",
         f"update monitoring_subscription set compliance_status = null where id = {live}",
         "update evidence set facts = jsonb_set(facts, '{results,sanction}', '\"clear\"')",
     ):
-        yield Fault("monitoring.results_are_the_last_told", changed)
+        yield Fault("monitoring.results_match_last_change", changed)
     for told_ in (
         "delete from event where type = 'monitoring_subscription.updated'",
         "update evidence set recorded_at = recorded_at - interval '1 s'",
     ):
-        yield Fault("monitoring.changes_are_told", told_)
+        yield Fault("monitoring.changes_reported_once", told_)
     yield Fault(
         "monitoring.confirmed_matches_are_flagged",
         f"""

@@ -28,9 +28,12 @@ async def lived(service: Service, api: Client) -> None:
 
 def of_verifications() -> Iterator[Fault]:
     """One of each kind."""
-    yield Fault("verifications.flags_are_young", f"update monetary_donation_flag set raised_at = {OLD}")
+    yield Fault("verifications.flags_reviewed_on_time", f"update monetary_donation_flag set raised_at = {OLD}")
     yield Fault(
-        "verifications.rest_on_findings",
+        "verifications.checks_have_findings",
         "delete from evidence where steps -> 0 ->> 'name' = 'organisation_confirmation'",
     )
-    yield Fault("confirmations.end_their_check", "update monetary_donation_confirmation set answer = 'declined'")
+    yield Fault(
+        "organisation_confirmations.match_verifications",
+        "update monetary_donation_confirmation set answer = 'declined'",
+    )

@@ -94,7 +94,7 @@ def test_h9_every_key_is_used_and_every_used_key_is_there() -> None:
     assert {key for key in ENGLISH if key not in used and not BUILT.match(key)} == set()
     kinds = {key for key in used if key not in ENGLISH and not key.endswith((".html", ".txt", ".typ", ".js", ".css"))}
     kinds -= {action for source in sources() for action in recorded(source)}
-    kinds -= {"dashboard.forget_donor_views", "keys.delete_requests", "members.commands"}  # jobs, modules
+    kinds -= {"dashboard.delete_donor_views", "keys.delete_requests", "members.commands"}  # jobs, modules
     assert {key for key in kinds if not any(known.startswith(f"{key}.") for known in ENGLISH)} == set()
 
 

@@ -61,7 +61,7 @@ async def test_v8_what_could_not_be_exported_is_tried_again(empty_database: Test
     async with serving(empty_database, audit_heads=str(folder)) as service:
         await write(service.db)
         await service.drain()
-        assert any(b"sweep_failed" in line and b"audit.export" in line for line in service.lines)
+        assert any(b"schedule_failed" in line and b"audit.export" in line for line in service.lines)
         folder.unlink()
 
         async def there() -> bool:

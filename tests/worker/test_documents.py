@@ -161,7 +161,7 @@ async def test_u5_a_scanner_that_is_down_keeps_documents_waiting(empty_database:
         await here.later(minutes=30)
         assert await here.download(document) == 409
         await here.later(days=1)
-        assert await here.findings() == {"documents.scanned"}
+        assert await here.findings() == {"documents.scanned_on_time"}
 
 
 async def test_u5_in_production_documents_wait_for_a_scanner_unless_told(empty_database: TestDatabase) -> None:
@@ -236,7 +236,7 @@ async def test_u4_what_no_row_knows_lies_in_the_trash_for_thirty_days(empty_data
         await here.sweep()
         assert here.files() == {file, *left.values()}
         assert [lying.name for lying in here.trash()] == [old.name]
-        assert await here.findings() == {"documents.trash"}
+        assert await here.findings() == {"documents.no_orphaned_files"}
         here.service.clock.advance_wall(days=29)
         await here.sweep()
         assert old.name in [lying.name for lying in here.trash()]
@@ -312,7 +312,7 @@ async def test_u4_a_lost_or_altered_document_is_told(empty_database: TestDatabas
         whole = file.read_bytes()
         file.write_bytes(whole[:50] + bytes([whole[50] ^ 1]) + whole[51:])
         await here.later(days=2)
-        assert await here.findings() == {"documents.kept"}
+        assert await here.findings() == {"documents.unchanged"}
         assert [(await here.row(one))["missing_at"] is None for one in (lost, altered, stored)] == [False, False, True]
         file.write_bytes(whole)
         await here.later(days=2)

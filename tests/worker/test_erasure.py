@@ -198,7 +198,7 @@ async def test_v6_rows_with_all_that_they_may_bear_are_erased_in_each_final_stat
             await _declare(empty_database, now, declared["gift_aid_id"], claimed=claimed)
         service.clock.advance(_LONG)
         await service.services.background.sweeper.run_due()
-        assert not [line for line in service.lines if b"sweep_failed" in line or b"sweep_row_failed" in line]
+        assert not [line for line in service.lines if b"schedule_failed" in line or b"schedule_row_failed" in line]
         left = {}
         for table in ROWS:
             columns = ", ".join(sorted(_personal(table)))
@@ -304,7 +304,7 @@ async def test_rows_that_fail_stop_no_others_and_are_logged(table: str, empty_da
                 await service.services.background.sweeper.run_due()
         found = await _rows(service, f"select id from {table} where {done} order by id")
         assert [str(row["id"]) for row in found] == good
-        failed = Counter(one["row"] for one in said if one["event"] == "sweep_row_failed")
+        failed = Counter(one["row"] for one in said if one["event"] == "schedule_row_failed")
         assert set(failed) == set(bad)
         assert table not in SMALL_BATCHES or set(failed.values()) == {1}, "one that failed is not tried again at once"
-        assert not [line for line in service.lines if b"sweep_failed" in line]
+        assert not [line for line in service.lines if b"schedule_failed" in line]

@@ -124,7 +124,7 @@ async def test_a_register_follows_its_publisher(empty_database: TestDatabase, tm
             services.clock.advance(DAY)
             await services.drain()
             assert await stand(services) == ("quarantined", 0, 3)
-        assert await found(services) == {"registers.none_put_aside"}
+        assert await found(services) == {"registers.no_quarantined_imports"}
         bodies_left = await look(services, "select count(*) from organisation where active")
         assert bodies_left is not None
         assert bodies_left[0] == 210
@@ -133,7 +133,7 @@ async def test_a_register_follows_its_publisher(empty_database: TestDatabase, tm
             trail = await tx.fetch(
                 "select action from audit_entry where actor_id = 'registers.refresh' order by position"
             )
-        assert [row["action"] for row in trail] == ["register.imported"] * 2 + ["register.put_aside"]
+        assert [row["action"] for row in trail] == ["register.imported"] * 2 + ["register.quarantined"]
 
         async with services.db.read() as tx:
             await registers.collect_metrics(tx, services.services.telemetry)
@@ -156,7 +156,7 @@ async def test_a_publisher_in_trouble_is_asked_again_ever_later(empty_database: 
             services.clock.advance(timedelta(minutes=minutes))
             await services.drain()
             assert await stand(services) == ("failed", failures, 0)
-        assert await found(services) == {"registers.refresh"}
+        assert await found(services) == {"registers.refreshed"}
         reason = await look(services, "select reason from register_refresh")
         assert reason is not None
         assert "status 503" in reason[0]
@@ -257,7 +257,7 @@ async def test_old_data_is_found(empty_database: TestDatabase, tmp_path: Path) -
             await services.drain()
             assert await found(services) == set()
             services.clock.advance(timedelta(days=3650))
-            assert await found(services) == {"registers.young_enough"}
+            assert await found(services) == {"registers.current"}
 
 
 def test_fetching_ends_before_its_job_is_given_up() -> None:

@@ -52,7 +52,7 @@ async def test_a_quarantined_import_is_decided_by_a_person_once(
         await service.drain()
         released = decision == "release"
         assert await stand(service) == (("loaded", 0, 3) if released else ("quarantined", 0, 2))
-        assert "registers.none_put_aside" not in await found(service), "a person has dealt with it"
+        assert "registers.no_quarantined_imports" not in await found(service), "a person has dealt with it"
         for again in ("release", "refuse"):
             assert (await browser.post(f"{IMPORTS}/{text}/{again}", {"sure": "yes", **NOTE})).status_code == 409
         async with service.db.read() as tx:

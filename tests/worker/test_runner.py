@@ -416,7 +416,7 @@ async def test_a_failing_sweep_does_not_hold_up_the_others(ground: Ground) -> No
     assert (
         await BackgroundWorker(ground.db, BackgroundTasks(schedules=schedules), ground.telemetry).sweeper.run_due() == 1
     )
-    assert [line["sweep"] for line in ground.log if line["event"] == "sweep_failed"] == ["a.broken"]
+    assert [line["schedule"] for line in ground.log if line["event"] == "schedule_failed"] == ["a.broken"]
 
 
 async def test_the_loops_survive_a_statement_that_the_database_refuses(ground: Ground, seen: list[int]) -> None:

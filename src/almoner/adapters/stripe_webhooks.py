@@ -83,7 +83,7 @@ def parse_webhook(secret: str, headers: Mapping[str, str], body: bytes, at: date
     about = _event_subject(event)
     if about in ("dispute", "refund") and event.data.object.payment_intent is None:
         # A charge without a PaymentIntent was made by another product: refusing would only have it told for days.
-        _log.info("notice_not_ours", notice=event.id, type=event.type)
+        _log.info("webhook_ignored", notice=event.id, type=event.type)
         return None
     name = str(event.data.object.payment_intent if about in ("dispute", "refund") else event.data.object.id)
     expected = METHOD_ID if about == "payment_method" else PAYMENT_ID

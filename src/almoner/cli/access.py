@@ -178,7 +178,9 @@ async def set_receipt_issuer(
         with refused_as_bad_parameter():
             issuer = await receipts.update_issuer(tx, Partner(account.id), name, prefix)
         if officer is not None:
-            await officer.record_audit_entry(tx, account.id, "partner.issuer_named", partner, prefix=issuer.prefix)
+            await officer.record_audit_entry(
+                tx, account.id, "partner.receipt_issuer_changed", partner, prefix=issuer.prefix
+            )
     return f"issued by {issuer.name or account.name}  prefix {issuer.prefix or '-'}  last number {issuer.last_number}"
 
 

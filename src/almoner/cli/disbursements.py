@@ -74,7 +74,9 @@ async def run_disbursements(database: Database) -> Output:
 
     async def record(tx: Tx, ran: RunResult) -> None:
         sent = sum(sums.payouts for sums in ran.sent.values())
-        await officer.record_audit_entry(tx, DEPLOYMENT, "payouts.run", "all", sent=sent, refused=len(ran.refused))
+        await officer.record_audit_entry(
+            tx, DEPLOYMENT, "disbursements.run", "all", sent=sent, refused=len(ran.refused)
+        )
 
     ran = await disbursements_flows.run_disbursements(
         database, disbursement_rules(), lambda ran: line.show(f"{ran.checked:,} disbursements checked"), record
@@ -214,7 +216,9 @@ async def write_remittance(
     document = await papers.render(made)
     facts = {"language": made.language, "sha256": sha256(document).hexdigest()}
     async with database.write() as tx:
-        await officer.record_audit_entry(tx, made.payout.partner_id, "payout.remittance", disbursement, **facts)
+        await officer.record_audit_entry(
+            tx, made.payout.partner_id, "disbursement.remittance_created", disbursement, **facts
+        )
     outputs.write_file(pdf, document)
     reported = f"{format_amount(made.payout.money)} from {_many(made.totals.gifts, 'donation')}"
     parts = [f"Wrote the remittance statement for {made.organisation} to {pdf}: {reported}, in {made.language}."]
@@ -258,7 +262,9 @@ async def confirm(
             return stated
         confirmed = await disbursements.confirm_paid(tx, payout_id, stated)
         people = 2 if stated and stated.second else 1
-        await officer.record_audit_entry(tx, confirmed.partner_id, "payout.confirmed", disbursement, people=people)
+        await officer.record_audit_entry(
+            tx, confirmed.partner_id, "disbursement.confirmed", disbursement, people=people
+        )
     await disbursements_flows.propagate_status(database, confirmed)
     return (
         f"{disbursement} is {confirmed.status}: {format_amount(confirmed.money)} with "
@@ -280,7 +286,9 @@ async def _stated(tx: Tx, officer: Caller, payout_id: UUID, note: str | None) ->
             "bank paid it. Another finance operator must then run the same command."
         )
     shown = tx.ids.text("disbursement", payout_id)
-    agreed = await require_two_people(tx, officer, "finance", "payouts.confirm", shown, seen, note, held.partner_id)
+    agreed = await require_two_people(
+        tx, officer, "finance", "disbursements.confirm", shown, seen, note, held.partner_id
+    )
     return (
         PaymentConfirmation(agreed.by, alone, agreed.note, agreed.second)
         if isinstance(agreed, ApprovedDecision)
@@ -310,7 +318,7 @@ async def mark_returned(
     async with operator_transaction(database, "finance") as (tx, officer):
         with _known(disbursement):
             returned = await disbursements.mark_returned(tx, payout_id, reason.strip(), recorded_by=officer.id)
-        await officer.record_audit_entry(tx, returned.partner_id, "payout.returned", disbursement)
+        await officer.record_audit_entry(tx, returned.partner_id, "disbursement.returned", disbursement)
     await disbursements_flows.propagate_status(database, returned)
     return (
         f"{disbursement} is {returned.status}: {format_amount(returned.money)} with "
@@ -337,7 +345,7 @@ async def place_hold(
         await disbursements.hold_disbursements(
             tx, scope, organisation_id, note=reported, decided_by=officer.id, rules=disbursement_rules()
         )
-    await officer.record_audit_entry(tx, _audited(scope), "payouts.held", organisation)
+    await officer.record_audit_entry(tx, _audited(scope), "disbursements.held", organisation)
     return f"Disbursements to {organisation} are on hold{f' for {partner}' if partner else ''}."
 
 
@@ -359,7 +367,7 @@ async def release_holds(
     seen = await disbursements.fingerprint_holds(tx, scope, organisation_id)
     of = _audited(scope)
     agreed = await require_approval(
-        tx, officer, "finance", "payouts.release", f"{organisation}{whose}", seen, reported, of
+        tx, officer, "finance", "disbursements.release", f"{organisation}{whose}", seen, reported, of
     )
     if not isinstance(agreed, ApprovedDecision):
         return agreed
@@ -372,7 +380,7 @@ async def release_holds(
         rules=disbursement_rules(),
         second=agreed.second,
     )
-    await officer.record_audit_entry(tx, of, "payouts.released", organisation, people=agreed.decider_count)
+    await officer.record_audit_entry(tx, of, "disbursements.released", organisation, people=agreed.decider_count)
     return f"Disbursements to {organisation} are released{whose}."
 
 

@@ -119,7 +119,7 @@ async def _record_outcome(tx: Tx, officer: Caller, dispute: str, outcome: Outcom
 
 
 @commands.command("refresh")
-@as_operator("finance", audit_action="dispute.asked")
+@as_operator("finance", audit_action="dispute.refreshed")
 async def refresh(tx: Tx, _officer: Caller, dispute: DisputeId) -> str:
     """Fetch a dispute's status from the payment provider.
 

@@ -36,7 +36,9 @@ async def create_requests(database: Database) -> Output:
         pass  # refused before anybody is asked
 
     async def record(tx: Tx, ran: RunResult) -> None:
-        await officer.record_audit_entry(tx, DEPLOYMENT, "requests.run", "all", made=len(ran.made), waiting=ran.waiting)
+        await officer.record_audit_entry(
+            tx, DEPLOYMENT, "donation_requests.run", "all", made=len(ran.made), waiting=ran.waiting
+        )
 
     ran = await donation_requests_flows.run_invoicing(database, record)
     ids = database.deployment.ids
@@ -99,7 +101,11 @@ async def record_payment(
             "over": format_decimal(made.overpaid_minor, made.money.currency),
         }
         await officer.record_audit_entry(
-            tx, whose, "request.received", tx.ids.text("donationrequest", made.donation_request_id), **reported
+            tx,
+            whose,
+            "donation_request.payment_received",
+            tx.ids.text("donationrequest", made.donation_request_id),
+            **reported,
         )
 
     try:
@@ -169,7 +175,7 @@ async def apply_overpayment(
             "request": tx.ids.text("donationrequest", part.donation_request_id),
             "amount": format_amount(_applied(part)),
         }
-        await officer.record_audit_entry(tx, whose, "request.overpayment_applied", payment, **paid)
+        await officer.record_audit_entry(tx, whose, "donation_request.overpayment_applied", payment, **paid)
 
     try:
         part = await donation_requests_flows.apply_overpayment(
@@ -212,5 +218,5 @@ async def return_overpayment(
             f"there is no payment {payment}: see `almoner donation-requests overpayments`"
         ) from None
     whose = (await donation_requests.get(tx, ALL_PARTNERS, returned.donation_request_id)).partner_id
-    await officer.record_audit_entry(tx, whose, "request.overpayment_returned", payment)
+    await officer.record_audit_entry(tx, whose, "donation_request.overpayment_returned", payment)
     return f"{format_amount(Money(returned.overpaid_minor, returned.money.currency))} has been returned."

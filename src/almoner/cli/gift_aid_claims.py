@@ -178,7 +178,7 @@ async def export_schedule(
         outputs.ensure_new_file(out)
     async with operator_transaction(database, "finance") as (tx, officer):
         schedule = await _known(claim, gift_aid_claims.schedule_csv(tx, parse_id(tx, _TYPE, claim)))
-        await officer.record_audit_entry(tx, DEPLOYMENT, "gift_aid_claim.written", claim)
+        await officer.record_audit_entry(tx, DEPLOYMENT, "gift_aid_claim.downloaded", claim)
     if out is None:
         return schedule.removesuffix("\n")
     outputs.write_file(out, schedule.encode())

@@ -224,7 +224,7 @@ def _roles(typed: list[str] | None) -> list[MemberRole]:
 async def _shown(tx: Tx, partner: Partner, officer: Caller, person: Person) -> str:
     """The message for a new invitation, with the link if it may be shown."""
     member = tx.ids.text("member", person.id)
-    await officer.record_audit_entry(tx, partner.id, "invitation.shown", member)
+    await officer.record_audit_entry(tx, partner.id, "invitation.viewed", member)
     return member
 
 

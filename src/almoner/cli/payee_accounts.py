@@ -177,7 +177,7 @@ async def propose(
         note=reported,
     )
     created = await payee_bank_accounts.propose_account(tx, proposal, note=reported, by=officer.id)
-    await _record(tx, officer, "payee.proposed", created)
+    await _record(tx, officer, "payee_bank_account.proposed", created)
     parts = [f"{tx.ids.text(_TYPE, created.id)} proposed: {created.masked_number}, {created.holder}."]
     parts += [f"Warning: {one}." for one in await payee_bank_accounts.account_warnings(tx, created)]
     who = "Two other finance operators" if created.is_change else "Another finance operator"
@@ -200,7 +200,7 @@ async def approve(
     one = await _find(tx, account)
     await ensure_independent_operator(tx, officer, one.proposed.by, one.first.by if one.first else None)
     seen = await payee_bank_accounts.approve(tx, one.id, number=number, note=note.strip(), by=officer.id)
-    await _record(tx, officer, "payee.approved", seen)
+    await _record(tx, officer, "payee_bank_account.approved", seen)
     waits = " (1 of 2: another finance operator must approve it too)" if seen.status == "proposed" else ""
     changed = transliterated_texts(seen.holder, seen.address)
     return [
@@ -217,7 +217,7 @@ async def reject(tx: Tx, officer: Caller, account: AccountId, note: Note) -> Out
     Nothing is ever paid to a rejected account.
     """
     refused = await payee_bank_accounts.refuse(tx, (await _find(tx, account)).id, note=note.strip(), by=officer.id)
-    await _record(tx, officer, "payee.refused", refused)
+    await _record(tx, officer, "payee_bank_account.rejected", refused)
     return f"{account} is rejected."
 
 

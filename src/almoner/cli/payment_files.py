@@ -102,7 +102,7 @@ async def create(
         tx, own, execution_date.date() if execution_date else tx.now.date(), by=officer.id
     )
     if created.file is not None:
-        await _record(tx, officer, "payment_file.made", created.file)
+        await _record(tx, officer, "payment_file.created", created.file)
     parts = [
         f"Left out: {await _left_out(tx, payout, why)}"
         for payouts, why in (
@@ -209,7 +209,7 @@ async def export(database: Database, file: FileId, out: Out) -> str:
     outputs.ensure_new_file(out)
     async with operator_transaction(database, "finance") as (tx, officer):
         found = await _find(tx, file)
-        await _record(tx, officer, "payment_file.written", found)
+        await _record(tx, officer, "payment_file.downloaded", found)
         content = payment_files.released_content(tx, found)
     outputs.write_file(out, content)
     return f"Wrote {out}."

@@ -134,7 +134,7 @@ async def create(
     await officer.record_audit_entry(
         tx,
         gift.partner_id,
-        "refund.begun",
+        "refund.created",
         donation,
         refund=tx.ids.text(_TYPE, started.id),
         amount=started.money.minor,
@@ -159,12 +159,12 @@ async def mark_sent(
     dashboard.
     """
     refund_id = parse_id(tx, _TYPE, refund)
-    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.sent_by_hand", refund, called=reference)
+    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.marked_sent", refund, called=reference)
     return _state(tx, await refunds.record_manual_refund(tx, refund_id, reference.strip(), note.strip(), officer.id))
 
 
 @commands.command("mark-failed")
-@as_operator("finance", audit_action="refund.refused")
+@as_operator("finance", audit_action="refund.marked_failed")
 async def mark_failed(tx: Tx, officer: Caller, refund: RefundId, note: Note) -> Output:
     """Record that a refund will not be sent.
 
@@ -175,7 +175,7 @@ async def mark_failed(tx: Tx, officer: Caller, refund: RefundId, note: Note) -> 
 
 
 @commands.command("resolve")
-@as_operator("finance", audit_action="refund.let_rest")
+@as_operator("finance", audit_action="refund.resolved")
 async def resolve(tx: Tx, officer: Caller, refund: RefundId, note: Note) -> Output:
     """Mark a failed or returned refund as handled.
 
@@ -186,7 +186,7 @@ async def resolve(tx: Tx, officer: Caller, refund: RefundId, note: Note) -> Outp
 
 
 @commands.command("retry")
-@as_operator("finance", audit_action="refund.asked_again")
+@as_operator("finance", audit_action="refund.retried")
 async def retry(tx: Tx, _officer: Caller, refund: RefundId) -> Output:
     """Retry a refund that the worker has stopped retrying."""
     refund_id = parse_id(tx, _TYPE, refund)

@@ -84,7 +84,7 @@ def import_register(
             officer = await who(tx)  # refused before the minutes that it takes, and again when all is in place
             if (entered := await registers_flows.declare_registry(tx, reader)) is not None:
                 named = {"name": entered.name, "country": entered.country_code, "by": reader.code}
-                await officer.record_audit_entry(tx, DEPLOYMENT, "registry.declared", entered.code, **named)
+                await officer.record_audit_entry(tx, DEPLOYMENT, "registry.added", entered.code, **named)
         paths, fetched = await fetching.resolve_files(database, folder, places, _fetching(line))
 
         async def record(tx: Tx, loaded: RegisterImport) -> None:
@@ -92,7 +92,7 @@ def import_register(
             officer = await who(tx)
             if loaded.status == "quarantined":
                 await officer.record_audit_entry(
-                    tx, DEPLOYMENT, "register.put_aside", loaded.source, reasons="; ".join(loaded.reasons)[:2000]
+                    tx, DEPLOYMENT, "register.quarantined", loaded.source, reasons="; ".join(loaded.reasons)[:2000]
                 )
                 return
             data_of = f"{loaded.data_as_of:%Y-%m-%d}"

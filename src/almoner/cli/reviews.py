@@ -99,7 +99,7 @@ async def show_review(tx: Tx, officer: Caller, subject: SubjectId) -> Output:
     with _there(subject):
         looked = await reviews.claim_for_review(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)
     held = looked.claimed_by == officer.id
-    await officer.record_audit_entry(tx, looked.subject.partner_id, "review.shown", subject, held=held)
+    await officer.record_audit_entry(tx, looked.subject.partner_id, "review.viewed", subject, held=held)
     return [Table(titles, rows) for titles, rows in await _sections(tx, officer, looked)]
 
 

@@ -146,7 +146,7 @@ async def dismiss_line(
         tx, provider, reference, (payment, kind, refund), cleared_by=officer.id, note=note
     )
     line = {"reference": reference, "payment": payment, "kind": str(kind)}
-    await officer.record_audit_entry(tx, DEPLOYMENT, "settlement_line.cleared", provider, **line)
+    await officer.record_audit_entry(tx, DEPLOYMENT, "settlement_line.dismissed", provider, **line)
     return f"Dismissed: {kind} {payment} of {provider}'s report {reference}. No money has moved."
 
 

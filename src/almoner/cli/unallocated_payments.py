@@ -105,7 +105,7 @@ async def refund(
 
 
 @commands.command("apply")
-@as_operator("finance", audit_action="unallocated_payment.accepted")
+@as_operator("finance", audit_action="unallocated_payment.applied")
 async def apply_to_donation(tx: Tx, officer: Caller, payment: PaymentId, note: Note) -> Output:
     """Apply a bank transfer to its donation.
 
@@ -119,7 +119,7 @@ async def apply_to_donation(tx: Tx, officer: Caller, payment: PaymentId, note: N
 
 
 @commands.command("write-off")
-@as_operator("finance", audit_action="unallocated_payment.dismissed")
+@as_operator("finance", audit_action="unallocated_payment.written_off")
 async def write_off(tx: Tx, officer: Caller, payment: PaymentId, note: Note) -> Output:
     """Write off a payment that is not ours.
 

@@ -191,7 +191,7 @@ async def request_confirmation(
     asked = await organisation_confirmations.request_confirmation(
         tx, one.id, NonprofitContact(known.email, known.source), by=officer.id, language=_language(language)
     )
-    await officer.record_audit_entry(tx, one.partner_id, "verification.asked", tx.ids.text(ID, one.id))
+    await officer.record_audit_entry(tx, one.partner_id, "verification.confirmation_requested", tx.ids.text(ID, one.id))
     return f"Emailed {known.email} in {asked.language}. The link expires at {iso_timestamp(asked.expires_at)}."
 
 
@@ -261,7 +261,7 @@ async def clear_flag(tx: Tx, officer: Caller, flag: FlagId, note: Note) -> Outpu
     one = await verifications.get(tx, ALL_PARTNERS, looked.verification_id)
     named_so = tx.ids.text(ID, one.id)
     await officer.record_audit_entry(
-        tx, one.partner_id, "verification.flag_looked_at", named_so, flag=flag, now=looked.status
+        tx, one.partner_id, "verification.flag_reviewed", named_so, flag=flag, now=looked.status
     )
     lifted = looked.status == "lifted"
     stated = "has been cleared" if lifted else "is still open (1 of 2: a second reviewer must clear it too)"

@@ -111,7 +111,7 @@ def _returnable(one: Disbursement) -> str:
 
 async def _mark_returned(tx: Tx, officer: Officer, one: Disbursement, entered_values: Mapping[str, str]) -> None:
     returned = await disbursements.mark_returned(tx, one.id, entered_values["reason"], recorded_by=officer.id)
-    await officer.record_audit_entry(tx, returned.partner_id, "payout.returned", tx.ids.text(_TYPE, one.id))
+    await officer.record_audit_entry(tx, returned.partner_id, "disbursement.returned", tx.ids.text(_TYPE, one.id))
 
 
 class DisbursementPages:
@@ -334,14 +334,14 @@ class DisbursementPages:
                     "bank paid it."
                 )
             agreed = await officer.decide_with_second(
-                tx, one.partner_id, "payouts.confirm", name, needed.seen, note, always=True
+                tx, one.partner_id, "disbursements.confirm", name, needed.seen, note, always=True
             )
             if agreed is None:
                 return FIRST
             stated = PaymentConfirmation(agreed.by, alone, agreed.note, agreed.second)
         confirmed = await disbursements.confirm_paid(tx, one.id, stated)
         people = 2 if stated and stated.second else 1
-        await officer.record_audit_entry(tx, confirmed.partner_id, "payout.confirmed", name, people=people)
+        await officer.record_audit_entry(tx, confirmed.partner_id, "disbursement.confirmed", name, people=people)
         return None
 
     async def _place_hold(self, tx: Tx, officer: Officer, one: Disbursement, entered_values: Mapping[str, str]) -> None:
@@ -355,7 +355,7 @@ class DisbursementPages:
             rules=self._context.services.rules,
         )
         of = scope.id if isinstance(scope, Partner) else DEPLOYMENT
-        await officer.record_audit_entry(tx, of, "payouts.held", tx.ids.text("organisation", one.organisation_id))
+        await officer.record_audit_entry(tx, of, "disbursements.held", tx.ids.text("organisation", one.organisation_id))
 
     async def _about_remittance(self, tx: Tx, visitor: Visitor) -> ActionPage:
         one = await self._kind.find(self._context, tx, visitor)
@@ -386,7 +386,7 @@ class DisbursementPages:
         name, digest = self._context.id_text(_TYPE, one.id), sha256_digest(document).hex()
         async with self._context.db.write() as tx:
             await Officer(self._context, visitor).record_audit_entry(
-                tx, one.partner_id, "payout.remittance", name, language=made.language, sha256=digest
+                tx, one.partner_id, "disbursement.remittance_created", name, language=made.language, sha256=digest
             )
         return FileContent(f"{name}.pdf", "application/pdf", document)
 
@@ -404,7 +404,7 @@ class DisbursementPages:
             async def record(tx: Tx, result: RunResult) -> None:
                 sent = sum(sums.payouts for sums in result.sent.values())
                 await officer.record_audit_entry(
-                    tx, DEPLOYMENT, "payouts.run", "all", sent=sent, refused=len(result.refused)
+                    tx, DEPLOYMENT, "disbursements.run", "all", sent=sent, refused=len(result.refused)
                 )
 
             ran = await disbursements_flows.run_disbursements(

@@ -75,7 +75,7 @@ def _open(dispute: Dispute) -> str:
 
 
 async def _refresh(tx: Tx, officer: Officer, dispute: Dispute, _typed: Mapping[str, str]) -> None:
-    await officer.record_audit_entry(tx, DEPLOYMENT, "dispute.asked", tx.ids.text(_TYPE, dispute.id))
+    await officer.record_audit_entry(tx, DEPLOYMENT, "dispute.refreshed", tx.ids.text(_TYPE, dispute.id))
     await disputes.enqueue_refresh(tx, dispute.provider_payment)
 
 

@@ -300,7 +300,7 @@ class PaymentFilePages:
             raise PaymentFileError(
                 await self._nothing(tx, entered_values["currency"], created.without_account, created.held)
             )
-        await _audit(tx, officer, "payment_file.made", created.file)
+        await _audit(tx, officer, "payment_file.created", created.file)
         left = f"{len(created.without_account)}.{len(created.held)}"
         return f"{_KIND.address(tx, created.file)}?left={left}"
 
@@ -336,7 +336,7 @@ class PaymentFilePages:
         async with self._context.db.write() as tx:
             file = await _KIND.find(self._context, tx, visitor)
             content = payment_files.released_content(tx, file)
-            await _audit(tx, Officer(self._context, visitor), "payment_file.written", file)
+            await _audit(tx, Officer(self._context, visitor), "payment_file.downloaded", file)
         return FileContent(f"{file.message_id}.xml", "application/xml", content)
 
     async def import_answer(self, visitor: Visitor) -> Response:

@@ -149,7 +149,7 @@ class HoldPages:
         of = scope.id if isinstance(scope, Partner) else DEPLOYMENT
         seen = await disbursements.fingerprint_holds(tx, scope, organisation_id)
         agreed = await officer.decide_with_second(
-            tx, of, "payouts.release", f"{organisation}{whose}", seen, entered_values["note"], always=False
+            tx, of, "disbursements.release", f"{organisation}{whose}", seen, entered_values["note"], always=False
         )
         if agreed is None:
             return f"/money?done={FIRST}"
@@ -162,7 +162,7 @@ class HoldPages:
             rules=self._context.services.rules,
             second=agreed.second,
         )
-        await officer.record_audit_entry(tx, of, "payouts.released", organisation, people=agreed.decider_count)
+        await officer.record_audit_entry(tx, of, "disbursements.released", organisation, people=agreed.decider_count)
         return _PATH
 
 

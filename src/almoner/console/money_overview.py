@@ -30,8 +30,8 @@ from almoner.platform.database.transactions import Tx
 
 _PATH: Final = "/money"
 _LISTED: Final = 50
-_CONFIRM: Final = "payouts.confirm"
-_RELEASE: Final = "payouts.release"
+_CONFIRM: Final = "disbursements.confirm"
+_RELEASE: Final = "disbursements.release"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +120,9 @@ async def list_second_looks(tx: Tx, by: str) -> list[SecondLook]:
 def _address_of(one: Approval) -> tuple[str, str] | None:
     """The subject of a finance decision and the page of its second approval. None for decisions of other roles."""
     match one.action:
-        case "payouts.confirm":
+        case "disbursements.confirm":
             return f"Confirm that {one.subject} was paid", f"/disbursements/{one.subject}/confirm"
-        case "payouts.release":
+        case "disbursements.release":
             organisation, _, partner = one.subject.partition(" for ")
             return f"Release {one.subject}", f"/disbursements/holds/{organisation}/{partner or 'all'}/release"
         case _:

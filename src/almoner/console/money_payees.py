@@ -140,13 +140,13 @@ async def _approve(tx: Tx, officer: Officer, one: PayeeAccount, entered_values: 
     seen = await payee_bank_accounts.approve(
         tx, one.id, number=entered_values["number"], note=entered_values["note"], by=officer.id
     )
-    await _audit(tx, officer, "payee.approved", seen)
+    await _audit(tx, officer, "payee_bank_account.approved", seen)
     return "first" if seen.status == "proposed" else None
 
 
 async def _reject(tx: Tx, officer: Officer, one: PayeeAccount, entered_values: Mapping[str, str]) -> None:
     refused = await payee_bank_accounts.refuse(tx, one.id, note=entered_values["note"], by=officer.id)
-    await _audit(tx, officer, "payee.refused", refused)
+    await _audit(tx, officer, "payee_bank_account.rejected", refused)
 
 
 _KIND: Final = RecordKind(
@@ -330,5 +330,5 @@ class PayeeAccountPages:
             note=entered_values["note"],
         )
         created = await payee_bank_accounts.propose_account(tx, proposal, note=entered_values["note"], by=officer.id)
-        await _audit(tx, officer, "payee.proposed", created)
+        await _audit(tx, officer, "payee_bank_account.proposed", created)
         return _KIND.address(tx, created)

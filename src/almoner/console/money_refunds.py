@@ -97,24 +97,24 @@ def _unhandled(shown: _Shown) -> str:
 
 async def _mark_sent(tx: Tx, officer: Officer, shown: _Shown, entered_values: Mapping[str, str]) -> None:
     name = tx.ids.text(_TYPE, shown.refund.id)
-    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.sent_by_hand", name, called=entered_values["reference"])
+    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.marked_sent", name, called=entered_values["reference"])
     await refunds.record_manual_refund(
         tx, shown.refund.id, entered_values["reference"], entered_values["note"], officer.id
     )
 
 
 async def _mark_failed(tx: Tx, officer: Officer, shown: _Shown, entered_values: Mapping[str, str]) -> None:
-    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.refused", tx.ids.text(_TYPE, shown.refund.id))
+    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.marked_failed", tx.ids.text(_TYPE, shown.refund.id))
     await refunds.mark_refused(tx, shown.refund.id, entered_values["note"], officer.id)
 
 
 async def _resolve(tx: Tx, officer: Officer, shown: _Shown, entered_values: Mapping[str, str]) -> None:
-    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.let_rest", tx.ids.text(_TYPE, shown.refund.id))
+    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.resolved", tx.ids.text(_TYPE, shown.refund.id))
     await refunds.resolve_unsent_refund(tx, shown.refund.id, entered_values["note"], officer.id)
 
 
 async def _retry(tx: Tx, officer: Officer, shown: _Shown, _typed: Mapping[str, str]) -> None:
-    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.asked_again", tx.ids.text(_TYPE, shown.refund.id))
+    await officer.record_audit_entry(tx, DEPLOYMENT, "refund.retried", tx.ids.text(_TYPE, shown.refund.id))
     await refunds.retry_refund(tx, shown.refund.id)
 
 
@@ -336,7 +336,7 @@ class RefundPages:
         )
         named = tx.ids.text(_TYPE, started.id)
         await officer.record_audit_entry(
-            tx, gift.partner_id, "refund.begun", entered_values["donation"], refund=named, amount=started.money.minor
+            tx, gift.partner_id, "refund.created", entered_values["donation"], refund=named, amount=started.money.minor
         )
         return f"{_PATH}/{named}"
 

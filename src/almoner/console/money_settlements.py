@@ -241,7 +241,7 @@ class SettlementPages:
         await officer.record_audit_entry(
             tx,
             DEPLOYMENT,
-            "settlement_line.cleared",
+            "settlement_line.dismissed",
             provider,
             reference=one.reference,
             payment=line.payment,

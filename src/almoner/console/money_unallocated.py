@@ -143,7 +143,7 @@ async def _apply(
     tx: Tx, officer: Officer, unallocated_payment: UnallocatedPayment, entered_values: Mapping[str, str]
 ) -> None:
     await officer.record_audit_entry(
-        tx, DEPLOYMENT, "unallocated_payment.accepted", tx.ids.text(_TYPE, unallocated_payment.id)
+        tx, DEPLOYMENT, "unallocated_payment.applied", tx.ids.text(_TYPE, unallocated_payment.id)
     )
     await bank_transfers.apply_to_donation(tx, unallocated_payment.id, entered_values["note"], officer.id)
 
@@ -152,7 +152,7 @@ async def _write_off(
     tx: Tx, officer: Officer, unallocated_payment: UnallocatedPayment, entered_values: Mapping[str, str]
 ) -> None:
     await officer.record_audit_entry(
-        tx, DEPLOYMENT, "unallocated_payment.dismissed", tx.ids.text(_TYPE, unallocated_payment.id)
+        tx, DEPLOYMENT, "unallocated_payment.written_off", tx.ids.text(_TYPE, unallocated_payment.id)
     )
     await suspense.write_off(tx, unallocated_payment.id, entered_values["note"], officer.id)
 

@@ -231,7 +231,7 @@ class _Acts:
                 issuer = await receipts.update_issuer(
                     tx, Partner(account.id), entered_values["name"], entered_values["prefix"]
                 )
-            await self._record(tx, visitor, account, "partner.issuer_named", prefix=issuer.prefix)
+            await self._record(tx, visitor, account, "partner.receipt_issuer_changed", prefix=issuer.prefix)
 
         sentences = ["Issued receipts do not change. New receipts continue the numbering."]
         return self._act("receipt-issuer", "Receipt issuer", "Save receipt issuer", sentences, fields, change)

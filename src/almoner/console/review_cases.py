@@ -97,7 +97,7 @@ class CasePages:
                 if taken is not None:
                     name = tx.ids.text(ID_TYPES[taken.subject.kind], taken.subject.id)
                     await self._context.record_audit_entry(
-                        tx, visitor, taken.subject.partner_id, "review.shown", name, held=True
+                        tx, visitor, taken.subject.partner_id, "review.viewed", name, held=True
                     )
                     return redirect_to(f"{visitor.place.home}{REVIEWS}/{name}?done=claimed")
         return redirect_to(f"{visitor.place.home}{REVIEWS}")
@@ -112,7 +112,7 @@ class CasePages:
             by = self._context.operator_id(visitor)
             held = view.claimed_by == by
             await self._context.record_audit_entry(
-                tx, visitor, view.subject.partner_id, "review.shown", name, held=held
+                tx, visitor, view.subject.partner_id, "review.viewed", name, held=held
             )
             facts = await self._facts(tx, visitor, handler, view)
         return await self._context.show(visitor, "review_case.html", page_keys=KEYS, **facts, name=name, view=view)
@@ -172,11 +172,11 @@ class CasePages:
                     case "claim":
                         view = await reviews.claim_for_review(tx, handler, subject_id, by)
                         done = "claimed" if view.claimed_by == by else "busy"
-                        await self.record(tx, visitor, view.subject, "review.shown")
+                        await self.record(tx, visitor, view.subject, "review.viewed")
                     case "prolong":
                         subject = await reviews.prolong_claim(tx, handler, subject_id, by)
                         done = "prolonged"
-                        await self.record(tx, visitor, subject, "review.prolonged")
+                        await self.record(tx, visitor, subject, "review.extended")
                     case "release":
                         subject = await reviews.release_claim(tx, handler, subject_id, by)
                         done = ""
@@ -238,7 +238,7 @@ class CasePages:
             handler, _, subject_id, _ = self.case_of(visitor)
             by = self._context.operator_id(visitor)
             subject = await reviews.add_note(tx, handler, subject_id, by, values["text"])
-            return f"{await self.record(tx, visitor, subject, 'review.noted')}?done=noted"
+            return f"{await self.record(tx, visitor, subject, 'review.note_added')}?done=noted"
 
         return ConsoleAction(f"{REVIEWS}/{{id}}/note", REVIEWERS, describe, perform, (ReviewRefused,))
 

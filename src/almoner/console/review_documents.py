@@ -122,7 +122,7 @@ class DocumentPages:
             document = await self._clean_document(tx, visitor)
             name = tx.ids.text(documents.TYPE, document.id)
             await self._context.record_audit_entry(
-                tx, visitor, document.partner_id, "review.document_shown", name, page=number
+                tx, visitor, document.partner_id, "review.document_viewed", name, page=number
             )
         made = await self._render(document, _SIDES[zoom], number, quarter_turns)
         if made is None:

@@ -106,7 +106,7 @@ class SecondLookPages:
             shown = await handler.load_evidence(tx, look.subject.id)
             name = tx.ids.text(ID_TYPES[look.subject.kind], look.subject.id)
             await self._context.record_audit_entry(
-                tx, visitor, look.subject.partner_id, "review.shown", name, held=False
+                tx, visitor, look.subject.partner_id, "review.viewed", name, held=False
             )
         return await self._context.show(
             visitor,

@@ -252,7 +252,7 @@ async def _clear(tx: Tx, officer: Officer, one: _Flagged, entered_values: Mappin
     looked = await verifications.review_flag(tx, one.flag.id, note=entered_values["note"], by=officer.id)
     name, flag = tx.ids.text(TYPE, one.verification.id), tx.ids.text(FLAG_TYPE, one.flag.id)
     await officer.record_audit_entry(
-        tx, one.verification.partner_id, "verification.flag_looked_at", name, flag=flag, now=looked.status
+        tx, one.verification.partner_id, "verification.flag_reviewed", name, flag=flag, now=looked.status
     )
     return "first" if looked.status == "open" else None
 

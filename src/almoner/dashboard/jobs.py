@@ -41,4 +41,4 @@ async def update_search(tx: Tx) -> int:
 
 tasks: Final = Tasks()
 tasks.periodic("search.update", _search_update_due_at, update_search)
-tasks.periodic("dashboard.forget_donor_views", _next_deletion_at, _delete_old_views, every=timedelta(days=1))
+tasks.periodic("dashboard.delete_donor_views", _next_deletion_at, _delete_old_views, every=timedelta(days=1))

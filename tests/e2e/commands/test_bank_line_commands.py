@@ -107,7 +107,7 @@ async def test_m7_what_waits_is_seen_in_one_place_with_its_age(
         assert see in reported
     assert reported.count("0 h") == 3
     kinds = ("provider_line", "bank_statement_line", "provider_payout")
-    await measured(service, *(f'almoner_unreconciled_open{{what="{kind}"}} 1.0' for kind in kinds))
+    await measured(service, *(f'almoner_unreconciled_open{{kind="{kind}"}} 1.0' for kind in kinds))
     assert service.services.telemetry.render_metrics().count(b"almoner_unreconciled_oldest_seconds{") == 4
 
 

@@ -70,7 +70,7 @@ async def test_m7_a_report_is_imported_and_its_exceptions_are_listed(
     _, exceptions = await almoner("settlements", "unmatched")
     for fact in ("0 h", "tp_nobody", "1.00 USD", "unknown_payment", "no payment of ours has this identifier"):
         assert fact in exceptions
-    assert await findings(service, days=5) == ["settlements.exceptions_are_young"]
+    assert await findings(service, days=5) == ["settlements.exceptions_resolved_on_time"]
     clear = ("settlements", "dismiss", "test", "po_1", "tp_nobody", "--note", "Reported by mistake")
     assert await almoner(*clear) == (0, "Dismissed: payment tp_nobody of test's report po_1. No money has moved.\n")
     status, refused = await almoner(*clear)

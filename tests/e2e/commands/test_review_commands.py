@@ -95,9 +95,9 @@ async def test_a_reviewer_looks_and_accepts(
         assert fact in printed
     assert "claimed by" not in printed
     assert await actions(service) == [
-        ("review.shown", {"held": True}),
+        ("review.viewed", {"held": True}),
         ("review.accepted", None),
-        ("review.shown", {"held": False}),
+        ("review.viewed", {"held": False}),
     ]
 
 

@@ -6,7 +6,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
     ConsistencyCheck(
-        "credentials.recovery_stands_in",
+        "credentials.recovery_codes_need_second_factor",
         "Only people with a second factor have recovery codes",
         "Find out in the audit log who removed the second factor, and delete the recovery codes",
         """

@@ -8,5 +8,8 @@ from almoner.platform.jobs.background_tasks import Tasks
 
 tasks: Final = Tasks()
 tasks.periodic(
-    "credentials.forget", login_attempts.next_deletion_at, login_attempts.delete_expired, every=timedelta(hours=1)
+    "credentials.delete_expired",
+    login_attempts.next_deletion_at,
+    login_attempts.delete_expired,
+    every=timedelta(hours=1),
 )

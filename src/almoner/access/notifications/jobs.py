@@ -25,7 +25,7 @@ from almoner.platform.pages.translations import TranslationCatalogues
 T = TypeVar("T")
 
 tasks: Final = Tasks()
-tasks.periodic("emails.forget", service.next_deletion_at, service.delete_expired, every=timedelta(days=1))
+tasks.periodic("emails.delete_expired", service.next_deletion_at, service.delete_expired, every=timedelta(days=1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,21 +12,21 @@ Kind = Literal[
     "authenticator_added",
     "authenticator_removed",
     "recovery_code_used",
-    "recovery_codes_made",
+    "recovery_codes_created",
     "passkey_added",
     "passkey_removed",
-    "passkey_count_went_back",
+    "passkey_counter_decreased",
     "second_factor_reset",
     "roles_changed",
     "deactivated",
-    "token_made",
+    "token_created",
     "partner_viewed",
     "partner_paused",
     "partner_resumed",
     "identity_bound",
     "identity_unbound",
     "email_changed",
-    "register_put_aside",
+    "register_quarantined",
     "watchlist_refused",
     "donation_request",
     "refund_refused",
@@ -108,7 +108,7 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
         "Someone used a recovery code to sign in to {place} as {user_name}. The code cannot be used again. Remaining "
         "codes: {left}.",
     ),
-    "recovery_codes_made": _EmailText(
+    "recovery_codes_created": _EmailText(
         "New recovery codes for your {place} account",
         "New recovery codes were generated for {user_name} at {place}. Your previous codes no longer work.",
     ),
@@ -120,7 +120,7 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
         "Passkey removed from your {place} account",
         "The passkey “{name}” was removed. You can no longer use it to sign in to {place} as {user_name}.",
     ),
-    "passkey_count_went_back": _EmailText(
+    "passkey_counter_decreased": _EmailText(
         "A passkey for your {place} account may have been copied",
         "The passkey “{name}” of {user_name} at {place} was used with a signature counter that had not increased. This "
         "can mean that the passkey has been copied. If you did not use it in two browsers at the same time, remove it "
@@ -141,7 +141,7 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
         "SSO account disconnected from your {place} account",
         "You can no longer sign in to {place} as {user_name} with SSO. You have been signed out of all SSO sessions.",
     ),
-    "register_put_aside": _EmailText(
+    "register_quarantined": _EmailText(
         "Register update failed at {place}",
         "Files from {source} appear to be corrupted and were quarantined. The previous data is still in use. Run "
         "`almoner registers status` for details. To import the files anyway, run `almoner registers import --force`.",
@@ -192,7 +192,7 @@ _WORDS: Final[dict[Kind, _EmailText]] = {
         after="To resume, set the subscription's status to active through the API. Then replay the subscription to "
         "send what the receiver missed.",
     ),
-    "token_made": _EmailText(
+    "token_created": _EmailText(
         "Token created for your {place} account",
         "The token “{name}” was created. Commands that use it are recorded as actions of {user_name}.",
         after="If this was not you, revoke all tokens on the Tokens page, change your password, and contact another "

@@ -9,7 +9,7 @@ from almoner.platform.jobs.background_tasks import JobContext, Tasks
 from almoner.platform.jobs.queue import JobDone, JobOf, Result
 
 tasks: Final = Tasks()
-tasks.periodic("sign_ins.forget", service.next_deletion_at, service.delete_expired, every=timedelta(days=1))
+tasks.periodic("sign_ins.delete_expired", service.next_deletion_at, service.delete_expired, every=timedelta(days=1))
 
 
 @tasks.job(links.RESET_REQUESTED)

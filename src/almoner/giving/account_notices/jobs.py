@@ -17,7 +17,7 @@ from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Result
 from almoner.platform.outbound.mail_rendering import MailRenderer
 
-NOTIFY: Final = JobKind("account_notices.tell", About)
+NOTIFY: Final = JobKind("account_notices.notify", About)
 tasks: Final = Tasks()
 contact_tasks: Final = TasksWith[NonprofitContacts]()
 

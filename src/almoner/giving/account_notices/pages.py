@@ -48,7 +48,7 @@ class AccountNoticePages(LinkedPages):
                 name = self._ids.text("payeeaccount", account_id)
                 address = request.client.host if request.client else None
                 await audit.record_entry(
-                    tx, DEPLOYMENT, Actor("system", "nonprofit"), "payee.denied", name, ip_address=address
+                    tx, DEPLOYMENT, Actor("system", "nonprofit"), "payee_bank_account.denied", name, ip_address=address
                 )
         return RedirectResponse(request.url.path, 303, NO_PAGE)
 

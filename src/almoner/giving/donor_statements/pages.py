@@ -81,7 +81,12 @@ class StatementPages:
             if sent:
                 name, where = request.path_params["id"], request.client.host if request.client else None
                 await audit.record_entry(
-                    tx, receipt.partner_id, Actor("system", "donor"), "statement.asked", name, ip_address=where
+                    tx,
+                    receipt.partner_id,
+                    Actor("system", "donor"),
+                    "donor_statement.requested",
+                    name,
+                    ip_address=where,
                 )
         kind, status, icon = ("statement.sent", 200, "mail") if sent else ("statement.later", 429, "info")
         return self.pages.render_message(kind, self.pages.language(receipt.language), status=status, icon=icon)

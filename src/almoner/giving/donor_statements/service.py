@@ -29,7 +29,7 @@ class SendStatementLink(msgspec.Struct, frozen=True):
     donation: UUID
 
 
-SEND: Final = JobKind("statements.send", SendStatementLink)
+SEND: Final = JobKind("donor_statements.send", SendStatementLink)
 
 
 async def get_receipt(tx: Tx, donation_id: UUID) -> Receipt:

@@ -12,9 +12,10 @@ _WORDS_OF: Final = " + ".join(
 
 checks: Final = (
     ConsistencyCheck(
-        "organisations.followers_are_told",
+        "organisations.followers_notified",
         "Within an hour of an import, all subscriptions to the changed organisations are notified",
-        "Check that a worker is running. If an `organisations.tell` job is dead, its last_error shows the reason",
+        "Check that a worker is running. If an `organisations.notify_followers` job is dead, its last_error shows "
+        "the reason",
         """
         select l.source || ', load ' || t.load_id from organisation_change_notification t
         join register_load l on l.id = t.load_id
@@ -22,7 +23,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "organisations.joined_on_certain_evidence",
+        "organisations.merged_on_certain_evidence",
         "Registrations are merged only if a link says so and no other link contradicts it",
         "Import the source of the links again. Every import updates the merges from its links",
         """
@@ -39,7 +40,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(  # each table is read once, and one number of it compared: seconds for millions of bodies
-        "organisations.found_as_they_are",
+        "organisations.search_index_matches",
         "The search index of every register matches the names, words, status and tags of its organisations",
         "Run `almoner organisations reindex`, and find out who changed these tables directly",
         f"""
@@ -56,7 +57,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "organisations.words_are_counted",
+        "organisations.search_word_counts_match",
         "The search index counts every word as often as organisations contain it",
         "Run `almoner organisations reindex` to count the words again",
         f"""

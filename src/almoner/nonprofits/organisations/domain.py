@@ -305,7 +305,7 @@ class PublicDetailsChanged:
     organisation: UUID
 
 
-PUBLIC_DETAILS_CHANGED: Final = InternalEvent("internal.organisation_shown_anew", PublicDetailsChanged)
+PUBLIC_DETAILS_CHANGED: Final = InternalEvent("internal.organisation_details_changed", PublicDetailsChanged)
 """Emitted when what is shown of an organisation changes, but not its register data."""
 
 

@@ -61,7 +61,7 @@ class NotifyFollowers(msgspec.Struct, frozen=True):
     load: UUID
 
 
-NOTIFY_FOLLOWERS: Final = JobKind("organisations.tell", NotifyFollowers)
+NOTIFY_FOLLOWERS: Final = JobKind("organisations.notify_followers", NotifyFollowers)
 """The job that notifies followers of the changes of an import."""
 UPDATED: Final = "organisation.updated"
 _TOLD_AT_ONCE: Final = 100

@@ -6,7 +6,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
     ConsistencyCheck(
-        "registers.young_enough",
+        "registers.current",
         "The data of every register is younger than its maximum age",
         "Import newer files with `almoner registers import`. If the register refreshes automatically, follow "
         "docs/runbooks/registers.md",
@@ -15,7 +15,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "registers.none_put_aside",
+        "registers.no_quarantined_imports",
         "The newest import of every source is not in quarantine",
         "Follow docs/runbooks/registers.md. Download the files again. If they contain rows, you can also import them "
         "as they are with --force",
@@ -27,7 +27,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "registers.none_kept_in_doubt",
+        "registers.no_numbers_left_unchanged",
         "The newest import of every source left no registration numbers unchanged because of rejected rows",
         "Run `almoner registers show` with the import ID, and download corrected files. If no rejected row belongs to "
         "a missing number, import the files again with --force",
@@ -41,7 +41,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "registers.refresh",
+        "registers.refreshed",
         "Every register that refreshes automatically could be downloaded",
         "Follow docs/runbooks/registers.md. The example and the log (register_refresh) show the publisher's response",
         """

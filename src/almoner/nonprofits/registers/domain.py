@@ -149,7 +149,7 @@ class RegisterQuarantined:
     reasons: tuple[str, ...]
 
 
-QUARANTINED: Final = InternalEvent("internal.register_put_aside", RegisterQuarantined)
+QUARANTINED: Final = InternalEvent("internal.register_quarantined", RegisterQuarantined)
 """Told when files were put into quarantine."""
 
 

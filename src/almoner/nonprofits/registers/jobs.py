@@ -170,7 +170,7 @@ async def _load(
 ) -> None:
     async def record(tx: Tx, load: RegisterImport) -> None:
         await store_refresh.insert_fetched_files(tx, load.id, fetched)
-        action = "register.put_aside" if load.status == "quarantined" else "register.imported"
+        action = "register.quarantined" if load.status == "quarantined" else "register.imported"
         data_of = {"data_of": f"{load.data_as_of:%Y-%m-%d}"}
         await audit.record_entry(tx, audit.DEPLOYMENT, _SCHEDULE, action, load.source, details=data_of)
 
@@ -178,9 +178,7 @@ async def _load(
         async with db.write() as tx:
             if (entered := await flows.declare_registry(tx, planned.format)) is not None:
                 named = {"name": entered.name, "country": entered.country_code, "by": planned.source}
-                await audit.record_entry(
-                    tx, audit.DEPLOYMENT, _SCHEDULE, "registry.declared", entered.code, details=named
-                )
+                await audit.record_entry(tx, audit.DEPLOYMENT, _SCHEDULE, "registry.added", entered.code, details=named)
         load = await flows.import_files(db, planned.format, [one.path for one in fetched], record=record)
     except RegisterImportQuarantined as reject_row:
         stored = reject_row.load
@@ -239,7 +237,7 @@ async def on_register_quarantined(tx: Tx, quarantined: Sequence[RegisterQuaranti
         facts = {"Data of": f"{reported.data_as_of:%Y-%m-%d}", "Why": "; ".join(reported.reasons)}
         for person in administrators:
             await security_emails.enqueue_email(
-                tx, person, "register_put_aside", values={"source": reported.source}, facts=facts
+                tx, person, "register_quarantined", values={"source": reported.source}, facts=facts
             )
 
 

@@ -63,14 +63,14 @@ async def _import(db: Database, source: RegisterSource, upload: ImportUpload, pa
     async with db.write() as tx:
         if (entered := await flows.declare_registry(tx, source)) is not None:
             named: audit.Details = {"name": entered.name, "country": entered.country_code, "by": source.code}
-            await audit.record_entry(tx, audit.DEPLOYMENT, actor, "registry.declared", entered.code, details=named)
+            await audit.record_entry(tx, audit.DEPLOYMENT, actor, "registry.added", entered.code, details=named)
 
     async def record(tx: Tx, load: RegisterImport) -> None:
         quarantined = load.status == "quarantined"
         await import_uploads.finish(
             tx, upload.id, "quarantined" if quarantined else "loaded", load_id=load.id, reasons=load.reasons
         )
-        action = "register.put_aside" if quarantined else "register.imported"
+        action = "register.quarantined" if quarantined else "register.imported"
         details: audit.Details = {"data_of": f"{load.data_as_of:%Y-%m-%d}", "forced": upload.forced}
         await audit.record_entry(tx, audit.DEPLOYMENT, actor, action, load.source, details=details)
 

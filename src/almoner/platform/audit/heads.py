@@ -254,7 +254,7 @@ async def list_stored_heads(tx: Tx, scope: UUID) -> list[SignedHead]:
 
 tasks: Final = Tasks()
 tasks.periodic("audit.sign", next_signing_at, sign_heads, every=_EVERY)
-tasks.periodic("audit.forget", log.next_address_erasure_at, log.erase_addresses, every=timedelta(days=1))
+tasks.periodic("audit.erase_addresses", log.next_address_erasure_at, log.erase_addresses, every=timedelta(days=1))
 
 
 async def _next_export_at(_folder: Path, tx: Tx) -> datetime | None:

@@ -1,7 +1,8 @@
 """Retries reactions that failed, each as a job of its own.
 
 What a partner's events are numbered by, listed and delivered must not wait for a slice that cannot read one of them. A
-job keeps trying for days, is told by the self-check when it gives up (``jobs.alive``), and runs again once it is cured.
+job keeps trying for days, is told by the self-check when it gives up (``jobs.none_dead``), and runs again once it is
+cured.
 """
 
 from collections.abc import Mapping, Sequence

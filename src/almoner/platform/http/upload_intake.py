@@ -116,4 +116,4 @@ async def _delete_expired_leases(tx: Tx) -> int:
 
 
 tasks: Final = Tasks()
-tasks.periodic("uploads.forget_lost", _next_expired_lease, _delete_expired_leases, every=_EVERY)
+tasks.periodic("uploads.delete_expired", _next_expired_lease, _delete_expired_leases, every=_EVERY)

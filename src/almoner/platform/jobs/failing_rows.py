@@ -84,6 +84,6 @@ async def _succeeds(
         if isinstance(error, UNAVAILABLE_ERRORS):
             raise
         if len(rows) == 1:
-            _log.error("sweep_row_failed", sweep=sweep, row=str(key(rows[0])), **failure_log_fields(error))
+            _log.error("schedule_row_failed", schedule=sweep, row=str(key(rows[0])), **failure_log_fields(error))
         return False
     return True

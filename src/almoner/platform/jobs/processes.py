@@ -85,12 +85,14 @@ class Heartbeat:
             try:
                 await self.beat()
             except DATABASE_ERRORS as error:
-                self._telemetry.log("pulse_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error))
+                self._telemetry.log(
+                    "heartbeat_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error)
+                )
             await wait_until_set(stop, _BEAT_SECONDS)
         try:
             await self.deregister()
         except DATABASE_ERRORS as error:
-            self._telemetry.log("pulse_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error))
+            self._telemetry.log("heartbeat_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error))
 
     async def deregister(self) -> None:
         """Record that this process has ended."""

@@ -50,7 +50,7 @@ class ScheduleRunner:
                 elif isinstance(error, UNAVAILABLE_ERRORS):
                     raise
                 real_now = self._db.deployment.clock.real_now()
-                self._telemetry.log("sweep_failed", real_now, sweep=schedule.name, **failure_log_fields(error))
+                self._telemetry.log("schedule_failed", real_now, schedule=schedule.name, **failure_log_fields(error))
                 self._resting[schedule.name] = monotonic() + _REST_SECONDS
         return handled
 
@@ -107,7 +107,9 @@ class ScheduleRunner:
                 if not self._db.disk.is_low:
                     await self._sweep(self._worth_a_look())
             except DATABASE_ERRORS as error:
-                self._telemetry.log("sweeper_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error))
+                self._telemetry.log(
+                    "scheduler_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error)
+                )
             await wait_until_set(stop, _LOOK_SECONDS)
 
     async def next_due_times(self, tx: Tx) -> list[datetime]:

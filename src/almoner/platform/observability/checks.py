@@ -31,7 +31,7 @@ checks: Final = (
         "partner",
     ),
     ConsistencyCheck(
-        "events.blocks_count_what_is_there",
+        "events.block_totals_match",
         "Each block of event totals matches the events that it covers",
         "Delete the partner's rows of event_block, and set its event_counter.summarised_sequence to 0. The service "
         "counts the events again within minutes",
@@ -54,7 +54,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "events.prompt",
+        "events.numbered_on_time",
         "Every event is numbered within 60 seconds",
         "Look for dispatch_failed in the log, and see docs/runbooks/stuck-queue.md",
         """
@@ -65,7 +65,7 @@ checks: Final = (
         "event",
     ),
     ConsistencyCheck(
-        "jobs.alive",
+        "jobs.none_dead",
         "No job has died in the last seven days",
         "Find the cause with docs/runbooks/stuck-queue.md. Fix it and retry the job, or delete the job",
         """
@@ -74,7 +74,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "jobs.prompt",
+        "jobs.started_on_time",
         "Every job starts within 15 minutes of its due time, unless its lane is busy",
         "Check that a worker is running. See docs/runbooks/stuck-queue.md",
         """
@@ -86,13 +86,13 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "jobs.rescued",
+        "jobs.requeued_on_time",
         "If a worker dies, its jobs return to the queue within 15 minutes",
         "Check that a worker is running. See docs/runbooks/stuck-queue.md",
         "select kind || ' ' || id from job where leased_until < (select wall from moment) - interval '15 min'",
     ),
     ConsistencyCheck(
-        "audit.prompt",
+        "audit.chained_on_time",
         "Every audit log entry is added to its chain within 60 seconds",
         "Look for audit_chain_failed in the log, and see docs/runbooks/audit.md",
         """

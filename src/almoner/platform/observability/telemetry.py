@@ -253,11 +253,11 @@ class PayeeCheckMetrics:
         self._open = Gauge(
             "almoner_payee_checks_open",
             "What blocks disbursements: pending verifications, open flags, proposed payee accounts.",
-            ("what",),
+            ("kind",),
             registry=registry,
         )
         self._oldest = Gauge(
-            "almoner_payee_checks_oldest_seconds", "Age of the oldest of them, by the business clock.", ("what",),
+            "almoner_payee_checks_oldest_seconds", "Age of the oldest of them, by the business clock.", ("kind",),
             registry=registry,
         )  # fmt: skip
 
@@ -272,12 +272,12 @@ class ReconciliationMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._open = Gauge(
-            "almoner_unreconciled_open", "What providers and our bank reported and the ledger lacks.", ("what",),
+            "almoner_unreconciled_open", "What providers and our bank reported and the ledger lacks.", ("kind",),
             registry=registry,
         )  # fmt: skip
         self._oldest = Gauge(
             "almoner_unreconciled_oldest_seconds", "Age of the oldest of it, by the business clock.",
-            ("what",), registry=registry,
+            ("kind",), registry=registry,
         )  # fmt: skip
 
     def set_open(self, kind: str, count: int, oldest_seconds: float) -> None:

@@ -11,7 +11,7 @@ from almoner.screening.matching.domain import Party, ScorePart
 from almoner.screening.matching.domain import ScreeningObstacle as ScreeningObstacle
 from almoner.screening.watchlists.domain import Category, SubjectKind, WatchlistImportEvent, WatchlistVersion
 
-COMPARED: Final = InternalEvent("internal.watchlist_compared", WatchlistImportEvent)
+COMPARED: Final = InternalEvent("internal.watchlist_screened", WatchlistImportEvent)
 """Told when all who are watched were compared with a version of a list."""
 
 MatchSide = Mapping[str, str]
@@ -87,7 +87,7 @@ class ScreeningChanged:
 
 CHANGED: Final = InternalEvent("internal.screening_changed", ScreeningChanged)
 """Told when what is known of a subject's matches has changed."""
-UNWATCHED: Final = InternalEvent("internal.screening_unwatched", ScreeningChanged)
+UNWATCHED: Final = InternalEvent("internal.screening_ended", ScreeningChanged)
 """Told when a slice has an organisation compared no more: others may still."""
 
 

@@ -6,7 +6,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
     ConsistencyCheck(
-        "watchlists.none_refused",
+        "watchlists.imports_succeed",
         "The newest import of every watch list succeeded",
         "Follow docs/runbooks/watchlists.md. Download the files again, or import them as they are with --force",
         """
@@ -17,7 +17,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "watchlists.are_of_this_half_year",
+        "watchlists.current",
         "No imported watch list is older than 180 days. With an older list, anyone listed since then is shown as "
         "`clear`",
         "Import the newest version, add the list to the schedule, or retire the list. See docs/runbooks/watchlists.md",
@@ -29,7 +29,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "watchlists.entries_are_counted",
+        "watchlists.entry_counts_match",
         "Every watch list has as many entries as its current import counted",
         "Import the list again with --force. If the check still fails, open an issue: the import skipped entries",
         """

@@ -6,16 +6,16 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
     ConsistencyCheck(
-        "agents.expired_are_recorded",
+        "agent_verifications.expired_are_recorded",
         "Every expired agent verification is recorded as expired within 15 minutes",
-        "Check that a worker is running, and look for sweep_failed in the log",
+        "Check that a worker is running, and look for schedule_failed in the log",
         """
         select id from agent_verification where expires_at < (select at from moment) - interval '15 min'
         """,
         "agentverification",
     ),
     ConsistencyCheck(
-        "agents.in_review_are_asked_about",
+        "agent_verifications.undecided_have_reviews",
         "Every agent verification that the rules do not approve is in the review queue within an hour",
         "Check that a worker is running, and look for dead agent_verifications.review jobs. Then enqueue a new job",
         """

@@ -35,7 +35,7 @@ tasks.periodic("agent_verifications.expire", service.next_expiry_at, service.rec
 review_tasks: Final = TasksWith[JobDependencies]()
 retention_tasks: Final = TasksWith[RetentionPeriods]()
 retention_tasks.periodic(
-    "agent_verifications.forget_applicants",
+    "agent_verifications.erase_applicants",
     service.next_erasure_at,
     service.erase_personal_data,
     every=timedelta(days=1),

@@ -6,7 +6,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
     ConsistencyCheck(
-        "requests.evaluated",
+        "validation_requests.evaluated_on_time",
         "Every validation request is evaluated within 15 minutes",
         "Check that a worker is running, and look for dead validation_requests.evaluate jobs. See "
         "docs/runbooks/stuck-queue.md",
@@ -21,7 +21,7 @@ checks: Final = (
         "validationrequest",
     ),
     ConsistencyCheck(
-        "requests.undecided_are_asked",
+        "validation_requests.undecided_have_reviews",
         "Every validation request that was evaluated but not decided is in the review queue",
         "Request a review for it. Until then, `almoner reviews` does not show it. See docs/runbooks/reviews.md",
         """
@@ -38,7 +38,7 @@ checks: Final = (
         "validationrequest",
     ),
     ConsistencyCheck(
-        "requests.organisations_are_seen",
+        "validation_requests.organisations_are_visible",
         "Every accepted validation request has an organisation that its partner can see",
         "Look in `state_change` to see when it was accepted, and find out who removed the organisation from the "
         "partner",
@@ -49,7 +49,7 @@ checks: Final = (
         "validationrequest",
     ),
     ConsistencyCheck(
-        "requests.decided_are_told",
+        "validation_requests.decisions_reported_once",
         "Every decision in the last 80 days was reported to the partner exactly once",
         "Somebody changed the tables directly. Compare them with the last good backup",
         """

@@ -23,10 +23,10 @@ from almoner.webhooks.subscriptions.domain import LANES_KEPT, WebhookSubscriptio
 tasks: Final = Tasks()
 tasks.reacts_to_events(EVERY_TYPE)(service.fan_out_events)
 tasks.periodic(
-    "webhooks.forget_attempts", service.next_attempt_deletion_at, service.delete_old_attempts, every=timedelta(days=1)
+    "webhooks.delete_attempts", service.next_attempt_deletion_at, service.delete_old_attempts, every=timedelta(days=1)
 )
 tasks.periodic(
-    "webhooks.forget_deliveries",
+    "webhooks.delete_deliveries",
     service.next_delivery_deletion_at,
     service.delete_old_deliveries,
     every=timedelta(days=1),

@@ -82,8 +82,8 @@ async def authentication_options(tx: Tx, binding: bytes, person: Person | None =
 async def verify_passkey(tx: Tx, realm: Realm, binding: bytes, answer: str) -> tuple[Person, Passkey]:
     """Verify a passkey response, once; returns its person, active or not. Raises PasskeyRefused.
 
-    A count that went back is recorded (``passkey.count_went_back``): the passkey may have been copied; or two browsers
-    used it at once, which is why it is not refused.
+    A count that went back is recorded (``passkey.counter_decreased``): the passkey may have been copied; or two
+    browsers used it at once, which is why it is not refused.
     """
     webauthn = _webauthn()
     given, challenge = webauthn.parse_authentication(answer)
@@ -106,7 +106,7 @@ async def verify_passkey(tx: Tx, realm: Realm, binding: bytes, answer: str) -> t
         return person, passkey
     about = {"passkey": tx.ids.text("passkey", passkey.id)}
     await service.record_audit_entry(
-        tx, person, service.audit_context_of_person(tx, person, None), "passkey.count_went_back", about
+        tx, person, service.audit_context_of_person(tx, person, None), "passkey.counter_decreased", about
     )
     return person, replace(passkey, count_went_back=True)
 

@@ -12,7 +12,7 @@ async def create_codes(tx: Tx, person: Person, by: AuditContext) -> list[str]:
     """Create ten recovery codes, shown once; all earlier ones become invalid."""
     codes = [domain.encode_recovery_code(os.urandom(16)) for _ in range(RECOVERY_CODE_COUNT)]
     await store.replace_recovery_codes(tx, person, [_hash(tx, person, code) for code in codes])
-    await service.record_audit_entry(tx, person, by, "recovery_codes.made", {"codes": RECOVERY_CODE_COUNT})
+    await service.record_audit_entry(tx, person, by, "recovery_codes.created", {"codes": RECOVERY_CODE_COUNT})
     return codes
 
 

@@ -47,7 +47,7 @@ async def create(
         raise IncorrectParams(*problems)
     expires_at = None if lifetime is None else tx.real_now + lifetime
     key, secret = await keys.create(tx, partner, kind, name, given, expires_at=expires_at)
-    await _record(tx, by, "key.made", key)
+    await _record(tx, by, "key.created", key)
     return key, secret
 
 

@@ -227,7 +227,7 @@ async def requires_dual_control(tx: Tx) -> bool:
 async def set_dual_control(tx: Tx, by: AuditContext, *, required: bool) -> None:
     """Set whether bank account changes and disbursements need two operators."""
     await store.set_dual_control(tx, by.actor.id, required=required)
-    await _record(tx, by, "two_people.set", RULE, required=required)
+    await _record(tx, by, "two_person_approval.changed", RULE, required=required)
 
 
 async def find_display_names(tx: Tx, texts: Iterable[str | None]) -> Mapping[str, str]:
@@ -262,8 +262,8 @@ async def create_token(
     )
     await store.insert_token(tx, token, _hash(tx, secret))
     named = tx.ids.text(TOKEN_ID, token.id)
-    await _record(tx, by, "operator_token.made", named, operator=_text(tx, operator))
-    await security_emails.enqueue_email(tx, operator, "token_made", values={"name": token.name})
+    await _record(tx, by, "operator_token.created", named, operator=_text(tx, operator))
+    await security_emails.enqueue_email(tx, operator, "token_created", values={"name": token.name})
     return token, secret
 
 

@@ -70,7 +70,7 @@ async def create_recovery_codes(tx: Tx, person: Person, browser: Browser) -> lis
     """Create ten recovery codes, shown once; earlier ones stop working."""
     await people.get_for_update(tx, person.realm, person.id)
     codes = await recovery.create_codes(tx, person, credentials.audit_context_of_person(tx, person, browser.address))
-    await _notify(tx, person, "recovery_codes_made", browser)
+    await _notify(tx, person, "recovery_codes_created", browser)
     return codes
 
 

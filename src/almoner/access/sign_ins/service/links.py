@@ -33,7 +33,7 @@ class ResetRequest(msgspec.Struct, frozen=True):
     address: str
 
 
-RESET_REQUESTED: Final = JobKind("sign_ins.reset_asked", ResetRequest)
+RESET_REQUESTED: Final = JobKind("sign_ins.request_password_reset", ResetRequest)
 _CONTEXT: Final = "reset-asked"
 
 
@@ -87,7 +87,7 @@ async def send_password_reset(tx: Tx, requested: ResetRequest) -> None:
         return
     await _create_link(tx, person, "reset")
     by = credentials.audit_context_of_person(tx, person, requested.address)
-    await credentials.record_audit_entry(tx, person, by, "reset.asked")
+    await credentials.record_audit_entry(tx, person, by, "password_reset.requested")
 
 
 async def get_open_link(tx: Tx, token: str, purpose: Purpose) -> tuple[EmailLink, Person]:

@@ -244,7 +244,7 @@ async def _notify_passkey_copy(tx: Tx, person: Person, passkey: Passkey, browser
     if passkey.count_went_back:
         facts = service.request_origin_facts(tx, browser.address, device_label(browser.user_agent))
         await security_emails.enqueue_email(
-            tx, person, "passkey_count_went_back", values={"name": passkey.name}, facts=facts
+            tx, person, "passkey_counter_decreased", values={"name": passkey.name}, facts=facts
         )
 
 

@@ -6,7 +6,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
     ConsistencyCheck(
-        "dispute_evidence.is_sent",
+        "dispute_evidence.sent_on_time",
         "Evidence that an operator submitted reaches the payment provider within an hour",
         "Check that a worker is running, and look for dead disputes.submit_evidence jobs. A dead job means that the "
         "provider or the document storage cannot be reached. Submit the evidence in the provider's dashboard if the "

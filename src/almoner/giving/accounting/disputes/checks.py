@@ -35,7 +35,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "disputes.clearing_closes",
+        "disputes.balances_match",
         "The balance of each disputed account equals the total of its open disputes",
         _ADVICE,
         """
@@ -46,7 +46,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "disputes.recovered_is_posted",
+        "disputes.recoveries_are_posted",
         "The amount that a returned disbursement recovers from a lost dispute is posted once, and every such posting "
         "belongs to a dispute",
         _ADVICE,
@@ -59,7 +59,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "disputes.gifts_follow",
+        "disputes.donations_are_marked",
         "A donation is marked as disputed while it has an open dispute, and is not in a pending disbursement during "
         "that time",
         "Put disbursements to the nonprofit on hold, and compare the donation with its disputes",
@@ -73,7 +73,7 @@ checks: Final = (
         "donation",
     ),
     ConsistencyCheck(
-        "disputes.gifts_add_up",
+        "disputes.donation_amounts_match",
         "The refunded and withdrawn amounts of each donation are the totals of its refunds and lost disputes",
         "Put disbursements to the nonprofit on hold, and compare the donation with its refunds and disputes",
         """
@@ -92,7 +92,7 @@ checks: Final = (
         "donation",
     ),
     ConsistencyCheck(
-        "disputes.are_decided",
+        "disputes.decided_on_time",
         "Every dispute is decided within 120 days",
         "Ask the payment provider. If it reports no outcome, record one with `almoner disputes mark-won` or "
         "`mark-lost`",
@@ -103,7 +103,7 @@ checks: Final = (
         "dispute",
     ),
     ConsistencyCheck(
-        "disputes.are_looked_at",
+        "disputes.refreshed_daily",
         "The status of every open dispute is fetched from the payment provider every day",
         "Check that a worker is running, and look for dead disputes.refresh jobs. A dead job means that the provider "
         "cannot be reached",

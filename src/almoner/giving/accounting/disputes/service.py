@@ -109,7 +109,7 @@ async def apply_provider_state(
         return
     if (subject := await _lock_subject(tx, provider, payment, rules)) is None:
         reported = {"provider": provider, "payment": payment}
-        tx.after_commit(lambda: _log.error("dispute_of_no_payment", **reported))
+        tx.after_commit(lambda: _log.error("dispute_payment_unknown", **reported))
         return
     known, transfers = (
         await _recorded_disputes(tx, provider, payment),
@@ -213,7 +213,7 @@ def _is_new_state(known: Dispute | None, provider_dispute: ProviderDispute) -> b
         return provider_dispute.status is not DisputeStatus.OPEN
     if provider_dispute.status is not known.status:
         _log.error(
-            "dispute_told_otherwise",
+            "dispute_outcome_conflicts",
             dispute=provider_dispute.id,
             kept=known.status.value,
             told=provider_dispute.status.value,

@@ -30,7 +30,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "ledger.nothing_below_nothing",
+        "ledger.no_negative_balances",
         "No liability, in-transit, suspense, refunds or request clearing account has a negative balance",
         _ADVICE,
         """

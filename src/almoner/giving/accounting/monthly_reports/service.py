@@ -38,7 +38,7 @@ class NotifyReportRecipient(msgspec.Struct, frozen=True):
     month: date
 
 
-MAKE: Final = JobKind("monthly_reports.make", BuildReport)
+MAKE: Final = JobKind("monthly_reports.create", BuildReport)
 NOTIFY: Final = JobKind("monthly_reports.notify", NotifyReportRecipient)
 _BATCH: Final = 100
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)

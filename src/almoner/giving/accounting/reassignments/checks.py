@@ -24,7 +24,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "reassignments.donations_went_along",
+        "reassignments.donations_match",
         "Every reassigned donation belongs to the nonprofit of its last reassignment",
         "Stop disbursements to both nonprofits, and compare the donation with its events",
         """

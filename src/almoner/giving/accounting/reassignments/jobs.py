@@ -12,7 +12,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
 
-_REASSIGN_MERGED: Final = JobKind("reassignments.follow", Nothing)
+_REASSIGN_MERGED: Final = JobKind("reassignments.follow_merges", Nothing)
 _MAX_ATTEMPTS: Final = 3
 """A payout may take a gift in the same moment: then it is there, and can be taken out again."""
 BATCH: Final = 1000

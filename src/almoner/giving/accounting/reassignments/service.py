@@ -26,7 +26,7 @@ from almoner.nonprofits.organisations.domain import Organisation
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 
-_REGISTER_ACTOR: Final = audit.Actor("system", "reassignments.follow")
+_REGISTER_ACTOR: Final = audit.Actor("system", "reassignments.follow_merges")
 
 
 async def reassign_donation(

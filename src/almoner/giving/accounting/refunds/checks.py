@@ -37,7 +37,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "refunds.of_the_gifts_payment",
+        "refunds.use_original_payment",
         "Every refund goes through the donation's original payment, or by bank transfer if the donation is direct",
         _ADVICE,
         """
@@ -49,7 +49,7 @@ checks: Final = (
         "refund",
     ),
     ConsistencyCheck(
-        "refunds.arrive",
+        "refunds.sent_on_time",
         "Every refund is sent within one day, or within seven days if it goes to a partner by bank transfer",
         "See `almoner refunds list` and docs/runbooks/refunds.md",
         """
@@ -60,7 +60,7 @@ checks: Final = (
         "refund",
     ),
     ConsistencyCheck(
-        "refunds.refused_are_seen_to",
+        "refunds.failures_resolved",
         "Every failed or returned refund is created again or resolved within seven days",
         "See `almoner refunds failed` and docs/runbooks/refunds.md",
         f"select r.id {UNSENT} and r.ended_at < (select at from moment) - interval '7 days' union all "

@@ -198,7 +198,7 @@ async def apply_provider_state(tx: Tx, provider: str, refund_state: ProviderRefu
             raise RetryLater
         if refund_state.why is not None:
             tx.after_commit(
-                lambda: _log.warning("refund_of_nobody_failed", provider_refund=refund_state.id, why=refund_state.why)
+                lambda: _log.warning("unknown_refund_failed", provider_refund=refund_state.id, why=refund_state.why)
             )
         else:
             await _record_external_refund(tx, provider, refund_state)

@@ -55,7 +55,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "settlements.clearing_closes",
+        "settlements.clearing_balances_match",
         "Each provider's clearing balance equals its payments, minus settlements, refunds, disputes and write-offs",
         "See `almoner settlements unmatched`. The account in the example shows the provider and currency",
         """
@@ -78,7 +78,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "settlements.payments_are_settled",
+        "settlements.payments_settled_on_time",
         f"Every payment is in a settlement report within {DAYS_TO_ARRIVE} days, once its provider has sent a report",
         "Import the provider's missing reports. If no report contains a payment, ask the provider about it",
         f"""
@@ -100,7 +100,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "settlements.exceptions_are_young",
+        "settlements.exceptions_resolved_on_time",
         "Every unmatched settlement line is resolved within four days",
         "See `almoner settlements unmatched` for the reason. Dismiss lines that will never be booked",
         """

@@ -21,7 +21,7 @@ _REPORTED: Final = 500
 _BY: Final = audit.Actor("system", FETCH.name)
 
 tasks: Final = Tasks()
-tasks.periodic("settlements.look_again", service.next_recheck_at, service.recheck_due_exceptions)
+tasks.periodic("settlements.recheck", service.next_recheck_at, service.recheck_due_exceptions)
 
 report_tasks: Final = TasksWith[PayoutReportSource]()
 """Tasks for providers that publish their payouts by API."""

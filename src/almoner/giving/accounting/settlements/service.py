@@ -216,7 +216,7 @@ async def recheck_exceptions(tx: Tx, checked_before: datetime, limit: int = BATC
     found = await store.exceptions_checked_before(tx, checked_before, limit)
     # One provider in a transaction, so that what is held is always held in one order.
     own = [stored for stored in found if stored.provider == found[0].provider]
-    failed = await process_rows(tx, "settlements.look_again", own, recheck)
+    failed = await process_rows(tx, "settlements.recheck", own, recheck)
     await store.mark_checked(tx, [stored.id for stored in failed])
     return len(own)
 

@@ -30,7 +30,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "suspense.clearing_closes",
+        "suspense.balances_match",
         "Suspense accounts contain exactly the undecided payments, and refunds accounts exactly the refunds in "
         "progress",
         "See `almoner unallocated-payments list`. The account in the example shows the provider and currency to "
@@ -52,7 +52,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "suspense.dismissed_was_never_ours",
+        "suspense.settled_not_written_off",
         "No payment that a provider settled to our bank account has been written off",
         "The money is in our bank account, but in no ledger account. Return it, or book it manually",
         """
@@ -62,7 +62,7 @@ checks: Final = (
         "heldpayment",
     ),
     ConsistencyCheck(
-        "suspense.providers_owe_us",
+        "suspense.clearing_not_negative",
         "A provider's clearing balance is never negative, except for amounts that the provider has not yet debited "
         "from us",
         "More money left this account than arrived. Check the provider's reports, and check what was dismissed or "
@@ -95,7 +95,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "suspense.payments_are_held",
+        "suspense.held_payments_match",
         "Every held payment has an unallocated payment, and every payment of an unallocated payment is held",
         "Ask the provider for the status of the payment. Its money is in no ledger account",
         """
@@ -106,9 +106,9 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "suspense.rules_are_followed",
+        "suspense.decided_on_time",
         "Unallocated payments are decided automatically within 15 minutes of the time set by the rules",
-        "Check that a worker is running, and look for sweep_failed in the log",
+        "Check that a worker is running, and look for schedule_failed in the log",
         """
         select id from unallocated_payment
         where status = 'held' and auto_decide_at < (select at from moment) - interval '15 min'
@@ -116,7 +116,7 @@ checks: Final = (
         "heldpayment",
     ),
     ConsistencyCheck(
-        "suspense.refunds_arrive",
+        "suspense.refunds_sent_on_time",
         "Every refund of an unallocated payment is sent within one day",
         "Find the cause with docs/runbooks/unallocated-payments.md. The provider rejects the refund, or cannot be "
         "reached",

@@ -6,7 +6,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
     ConsistencyCheck(
-        "bank_lines.are_young",
+        "bank_statements.lines_matched_on_time",
         "Every bank statement line is matched or dismissed within five days",
         "Run `almoner bank-statements lines`. Match each line, or dismiss it with a note",
         "select id from bank_statement_line where status = 'open' "
@@ -14,7 +14,7 @@ checks: Final = (
         "bankline",
     ),
     ConsistencyCheck(
-        "bank_lines.providers_paid",
+        "bank_statements.provider_payouts_arrived",
         "Every provider payout has arrived in our bank account, if statements of the account are imported",
         "Compare the provider's report with the bank statement. See `almoner bank-statements provider-payouts`",
         """
@@ -25,21 +25,21 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "bank_lines.statements_follow",
+        "bank_statements.balances_are_continuous",
         "The opening balance of every bank statement is the closing balance of another statement",
         "Import the missing statement. `almoner bank-statements gaps` shows the statement that follows it",
         "select id from bank_statement_gap",
         "bankstatement",
     ),
     ConsistencyCheck(
-        "bank_lines.statements_complete",
+        "bank_statements.lines_are_readable",
         "Every line of an imported bank statement could be read",
         "Import a corrected file, or run `almoner bank-statements explain` once you know what the lines are",
         "select id from bank_statement_incomplete",
         "bankstatement",
     ),
     ConsistencyCheck(
-        "bank_lines.payouts_follow",
+        "bank_statements.disbursements_match",
         "Every disbursement that matches a bank statement line is PAID, or RETURNED if another line shows the return",
         "The import was interrupted. Import the statement again",
         """
@@ -52,7 +52,7 @@ checks: Final = (
         "bankline",
     ),
     ConsistencyCheck(
-        "bank_lines.gifts_are_settled",
+        "bank_statements.donations_are_booked",
         "Every statement line for a donor's bank transfer or its refund is booked with its amount, and every such "
         "booking has a line",
         "Compare the line with the bank statement, and correct the difference manually",

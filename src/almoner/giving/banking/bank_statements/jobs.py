@@ -21,4 +21,4 @@ async def _delete_old_uploads(tx: Tx) -> int:
 
 
 tasks: Final = Tasks()
-tasks.periodic("bank_statements.forget_uploads", _next_deletion_at, _delete_old_uploads, every=timedelta(days=1))
+tasks.periodic("bank_statements.delete_uploads", _next_deletion_at, _delete_old_uploads, every=timedelta(days=1))

@@ -6,7 +6,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
     ConsistencyCheck(
-        "bank_files.sums_of_payouts",
+        "payment_files.totals_match",
         "The count and control sum of every payment file match its payments, and each payment was posted as sent with "
         "its amount",
         "Do not send the file. If it was already sent, compare it with the bank statement, payment by payment",
@@ -23,7 +23,7 @@ checks: Final = (
         "bankfile",
     ),
     ConsistencyCheck(
-        "bank_files.paid_to_approved",
+        "payment_files.paid_to_approved_accounts",
         "Every payment goes to an account of its nonprofit, in its currency, that was approved before the file was "
         "created",
         "Ask the bank to stop the payment, and find out who changed the table",

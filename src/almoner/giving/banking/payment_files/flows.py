@@ -101,4 +101,4 @@ async def _compare_outcome(
             tx, scope, disbursement.organisation_id, note=note, decided_by=_BY_RULE, rules=DisbursementRules()
         )
     reported.contradicted.append(payout)
-    _log.error("bank_contradicts", payout=named, is_now=disbursement.status)
+    _log.error("bank_report_conflicts", disbursement=named, is_now=disbursement.status)

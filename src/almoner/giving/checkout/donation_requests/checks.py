@@ -10,7 +10,7 @@ _ADVICE: Final = (
 
 checks: Final = (
     ConsistencyCheck(
-        "donation_requests.sums_of_donations",
+        "donation_requests.amounts_match_donations",
         "The amount of each donation request is the total of its donations, and its allocated amount is the total of "
         "the received ones",
         _ADVICE,
@@ -26,7 +26,7 @@ checks: Final = (
         "donationrequest",
     ),
     ConsistencyCheck(
-        "donation_requests.paid_by_transfers",
+        "donation_requests.paid_amounts_match",
         "The paid amount of each donation request is the total of the payments applied to it",
         _ADVICE,
         """
@@ -80,7 +80,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "donation_requests.clearing_closes",
+        "donation_requests.clearing_balance_matches",
         "The request clearing balance equals what partners paid, minus what is allocated to donations",
         _ADVICE,
         """
@@ -91,9 +91,10 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "donation_requests.are_finished",
+        "donation_requests.completed_on_time",
         "Within 15 minutes, every donation request is complete, and its payments are allocated to donations",
-        "Check that a worker is running and that no requests.run job is dead. Then run `almoner donation-requests run`",
+        "Check that a worker is running and that no donation_requests.run job is dead. Then run "
+        "`almoner donation-requests run`",
         """
         select id from donation_request
         where collecting and created_at < (select at from moment) - interval '15 min'

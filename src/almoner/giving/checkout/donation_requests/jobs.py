@@ -12,7 +12,7 @@ from almoner.platform.jobs.background_tasks import JobContext, Tasks
 from almoner.platform.jobs.failing_rows import process_rows
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
 
-RUN: Final = JobKind("requests.run", Nothing)
+RUN: Final = JobKind("donation_requests.run", Nothing)
 ALLOCATE: Final = "requests.cover"
 _TRIED: Final = 50
 tasks: Final = Tasks()

@@ -6,7 +6,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
     ConsistencyCheck(
-        "donations.paid_by_their_payments",
+        "donations.payments_match",
         "Every received hosted donation has its own successful payment, and every successful payment has its donation",
         "Ask the provider for the status of the payment. Do not disburse the donation until this is clear",
         """
@@ -21,7 +21,7 @@ checks: Final = (
         "donation",
     ),
     ConsistencyCheck(
-        "donations.history_ends_at_the_status",
+        "donations.history_matches_status",
         "The recorded status changes of every donation form a sequence that ends at its current status",
         "Somebody changed the table directly. Compare the donation with its events",
         """
@@ -40,7 +40,7 @@ checks: Final = (
     ConsistencyCheck(
         "donations.abandoned_are_cancelled",
         "Unpaid donations are cancelled after 24 hours, or after 30 days for bank transfers, at most 15 minutes late",
-        "Check that a worker is running, and look for sweep_failed in the log",
+        "Check that a worker is running, and look for schedule_failed in the log",
         """
         select id from donation
         where status = 'REQUESTED_PAYMENT' and type = 'hosted' and (
@@ -52,7 +52,7 @@ checks: Final = (
         "donation",
     ),
     ConsistencyCheck(
-        "donations.tallies_agree",
+        "donations.totals_match",
         "The stored donation totals match the donations of each day, nonprofit and status",
         "List totals are wrong, but no money is affected. Count the partner's donations into donation_tally again",
         """

@@ -113,9 +113,9 @@ async def _recover_lost_calls(tx: Tx) -> int:
 
 
 tasks.periodic("donations.cancel_abandoned", service.next_due_at, service.cancel_abandoned_donations)
-tasks.periodic("donations.forget_donors", service.next_erasure_at, service.erase_donors)
-tasks.periodic("donations.finish_lost_calls", _lost_calls_due_at, _recover_lost_calls)
+tasks.periodic("donations.erase_donors", service.next_erasure_at, service.erase_donors)
+tasks.periodic("donations.recover_calls", _lost_calls_due_at, _recover_lost_calls)
 # Not more often: lists are exact without it, and a little slower the more there is to add up.
 tasks.periodic(
-    "donations.gather", service.next_totals_refresh_at, service.refresh_list_totals, every=timedelta(minutes=1)
+    "donations.refresh_totals", service.next_totals_refresh_at, service.refresh_list_totals, every=timedelta(minutes=1)
 )

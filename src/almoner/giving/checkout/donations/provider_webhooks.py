@@ -48,7 +48,7 @@ def webhook_routes(
             case _:
                 own = await flows.handle_provider_webhook(context, event)
         if not own:
-            _log.info("notice_not_ours", provider=context.provider.name, notice=event.id, type=event.type)
+            _log.info("webhook_ignored", provider=context.provider.name, notice=event.id, type=event.type)
         elif event.subject == "dispute":  # after the payment: it may be news as well
             await disputed(event.payment)
         elif event.subject == "refund" and refunded is not None:

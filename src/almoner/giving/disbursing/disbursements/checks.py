@@ -8,7 +8,7 @@ _ADVICE: Final = "Stop all disbursements, compare this one with the bank stateme
 
 checks: Final = (
     ConsistencyCheck(
-        "payouts.states_are_posted",
+        "disbursements.states_are_posted",
         "Every disbursement has the postings for its status, amount and nonprofit, and every such posting belongs to "
         "one",
         _ADVICE,
@@ -32,7 +32,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "payouts.transit_closes",
+        "disbursements.in_transit_balances_match",
         "The in-transit balance of each nonprofit equals its disbursements that are sent and not confirmed",
         _ADVICE,
         """
@@ -44,7 +44,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "payouts.liability_is_owed",
+        "disbursements.liabilities_match",
         "What we owe each nonprofit equals its donations that are not in a SENT or PAID disbursement, after fees",
         _ADVICE,
         """
@@ -60,7 +60,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "payouts.sums_of_donations",
+        "disbursements.amounts_match_donations",
         "The amount of every disbursement is the total of its donations, and their status matches its status",
         _ADVICE,
         """
@@ -79,11 +79,11 @@ checks: Final = (
         "disbursement",
     ),
     ConsistencyCheck(
-        "payouts.settled_are_collected",
+        "disbursements.settled_donations_added",
         "Every settled donation is added to a disbursement within 15 minutes, unless nothing is owed or the donation "
         "is being refunded",
-        "Check that a worker is running, and look for dead payouts.collect jobs. `almoner disbursements run` also "
-        "adds the donations",
+        "Check that a worker is running, and look for dead disbursements.collect jobs. `almoner disbursements run` "
+        "also adds the donations",
         """
         select id from donation
         where settled_at is not null and disbursement_id is null and disputed_at is null
@@ -106,7 +106,7 @@ checks: Final = (
         "donation",
     ),
     ConsistencyCheck(
-        "payouts.sent_are_confirmed",
+        "disbursements.confirmed_on_time",
         "Every disbursement is confirmed or returned within five days of being sent",
         "Look for its end-to-end ID at the bank. Then run `almoner disbursements confirm` or `mark-returned`",
         """
@@ -116,7 +116,7 @@ checks: Final = (
         "disbursement",
     ),
     ConsistencyCheck(
-        "payouts.returned_gifts_are_known",
+        "disbursements.returned_donations_recorded",
         "Every returned disbursement, and no other, has a record of its donations that matches its count and amount",
         _ADVICE,
         """
@@ -131,7 +131,7 @@ checks: Final = (
         "disbursement",
     ),
     ConsistencyCheck(
-        "payouts.were_verified",
+        "disbursements.sent_to_approved",
         "Every disbursement was sent to an organisation that was approved at that time",
         "Put the organisation on hold with `almoner disbursements hold`, and find out who sent this disbursement and "
         "how",
@@ -147,9 +147,9 @@ checks: Final = (
         "disbursement",
     ),
     ConsistencyCheck(
-        "payouts.donations_follow",
+        "disbursements.donation_statuses_match",
         "The donations of every disbursement get its new status within 15 minutes",
-        "Check that a worker is running, and look for sweep_failed in the log",
+        "Check that a worker is running, and look for schedule_failed in the log",
         """
         select id from disbursement
         where propagating and status_changed_at < (select at from moment) - interval '15 min'
@@ -157,7 +157,7 @@ checks: Final = (
         "disbursement",
     ),
     ConsistencyCheck(
-        "payouts.held_by_rule_are_young",
+        "disbursements.automatic_holds_reviewed",
         "Every automatic hold is reviewed within five days. Holds are placed if the bank contradicts itself or takes "
         "money back",
         "See the reason with `almoner disbursements holds`. Ask the bank, resolve the problem, and release the hold",

@@ -59,7 +59,7 @@ async def hold_disbursements_by_rule(
         await store.lock_holds(tx, organisation_id)
         if not await store.was_held_by_rule(tx, organisation_id, cause):
             await service.hold_disbursements(tx, partner, organisation_id, note=note, decided_by=_BY_RULE, rules=rules)
-            tx.after_commit(lambda: _log.error("payouts_held", why=note))
+            tx.after_commit(lambda: _log.error("disbursements_held", why=note))
 
 
 OnProgress = Callable[[RunResult], None]
@@ -105,7 +105,7 @@ async def collect_all_batches(db: Database, rules: DisbursementRules) -> None:
         except service.REFUSALS as refused:
             # One bucket that cannot be filled does not keep the others back.
             named = db.deployment.ids.text("organisation", bucket.organisation_id)
-            _log.error("bucket_refused", organisation=named, currency=bucket.currency, why=str(refused))
+            _log.error("disbursement_batch_refused", organisation=named, currency=bucket.currency, why=str(refused))
 
 
 async def collect_batch(db: Database, batch: DisbursementBatch, rules: DisbursementRules) -> None:

@@ -23,8 +23,8 @@ from almoner.platform.jobs.failing_rows import process_rows
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, JobRetry, Nothing, Result
 from almoner.platform.observability.telemetry import Telemetry
 
-RUN: Final = JobKind("payouts.run", Nothing)
-PROPAGATE: Final = "payouts.follow"
+RUN: Final = JobKind("disbursements.run", Nothing)
+PROPAGATE: Final = "disbursements.propagate_status"
 _TRIED: Final = 50
 tasks: Final = Tasks()
 _AGAIN: Final = timedelta(seconds=10)
@@ -90,9 +90,13 @@ async def run_disbursements(dependencies: JobDependencies, context: JobContext, 
     """Send the disbursements that are due. One that the ledger refuses is logged and does not stop the others."""
     ran = await flows.run_disbursements(context.db, dependencies.rules)
     for disbursement_id, stated in ran.refused:
-        payout = context.db.deployment.ids.text("disbursement", disbursement_id)
+        named = context.db.deployment.ids.text("disbursement", disbursement_id)
         dependencies.telemetry.log(
-            "payout_refused", context.db.deployment.clock.real_now(), level="error", payout=payout, claimed=stated
+            "disbursement_refused",
+            context.db.deployment.clock.real_now(),
+            level="error",
+            disbursement=named,
+            claimed=stated,
         )
     return JobDone()
 

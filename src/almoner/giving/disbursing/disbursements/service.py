@@ -61,7 +61,7 @@ class CollectBatches(msgspec.Struct, frozen=True):
     organisation: UUID
 
 
-COLLECT: Final = JobKind("payouts.collect", CollectBatches)
+COLLECT: Final = JobKind("disbursements.collect", CollectBatches)
 
 
 class PlaceHold(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ class PlaceHold(msgspec.Struct, frozen=True):
     note: str
 
 
-HOLD: Final = JobKind("payouts.hold", PlaceHold)
+HOLD: Final = JobKind("disbursements.hold", PlaceHold)
 BATCH: Final = 1000
 """Donations in one transaction."""
 REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)

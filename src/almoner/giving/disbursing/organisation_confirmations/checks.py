@@ -6,7 +6,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
     ConsistencyCheck(
-        "confirmations.end_their_check",
+        "organisation_confirmations.match_verifications",
         "Every answer from a nonprofit is recorded in its verification with the same outcome",
         "Run `almoner verifications request-confirmation` again, and find out who recorded the answer and how",
         """

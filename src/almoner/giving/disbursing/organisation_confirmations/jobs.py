@@ -33,7 +33,12 @@ class _VerificationRecord(msgspec.Struct):
 
 
 tasks: Final = Tasks()
-tasks.periodic("confirmations.forget", service.next_erasure_at, service.erase_contacts, every=timedelta(days=1))
+tasks.periodic(
+    "organisation_confirmations.erase_contacts",
+    service.next_erasure_at,
+    service.erase_contacts,
+    every=timedelta(days=1),
+)
 request_tasks: Final = TasksWith[NonprofitContacts]()
 
 

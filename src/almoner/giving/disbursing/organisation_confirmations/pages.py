@@ -70,7 +70,7 @@ class ConfirmationPages(LinkedPages):
         address = request.client.host if request.client else None
         actor = Actor("system", "nonprofit")
         partner = answered.verification.partner_id
-        await audit.record_entry(tx, partner, actor, "verification.answered", name, ip_address=address)
+        await audit.record_entry(tx, partner, actor, "verification.confirmation_received", name, ip_address=address)
 
     def _page(
         self,

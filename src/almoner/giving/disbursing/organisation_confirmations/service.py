@@ -34,7 +34,7 @@ class SendConfirmationEmail(msgspec.Struct, frozen=True):
     mail: UUID
 
 
-SEND: Final = JobKind("confirmations.send", SendConfirmationEmail)
+SEND: Final = JobKind("organisation_confirmations.send", SendConfirmationEmail)
 
 
 class VerificationJobDetails(msgspec.Struct, frozen=True):
@@ -43,8 +43,8 @@ class VerificationJobDetails(msgspec.Struct, frozen=True):
     verification: UUID
 
 
-REQUEST: Final = JobKind("confirmations.ask", VerificationJobDetails)
-ERASE_NAMES: Final = JobKind("confirmations.forget_names", VerificationJobDetails)
+REQUEST: Final = JobKind("organisation_confirmations.request", VerificationJobDetails)
+ERASE_NAMES: Final = JobKind("organisation_confirmations.erase_names", VerificationJobDetails)
 BATCH: Final = 1000  # S4
 _HASHED: Final = "monetary_donation_confirmation_email"
 _OUTCOMES: Final[dict[ConfirmationAnswer, Outcome]] = {"confirmed": "succeeded", "declined": "failed"}

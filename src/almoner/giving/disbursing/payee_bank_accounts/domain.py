@@ -147,7 +147,7 @@ class PayeeAccountProposed:
     account: UUID
 
 
-ACCOUNT_PROPOSED: Final = InternalEvent("internal.payee_bank_account_given", PayeeAccountProposed)
+ACCOUNT_PROPOSED: Final = InternalEvent("internal.payee_bank_account_proposed", PayeeAccountProposed)
 """An account was proposed or approved, so the nonprofit may have to be notified."""
 
 

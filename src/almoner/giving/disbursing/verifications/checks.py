@@ -6,7 +6,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
     ConsistencyCheck(
-        "verifications.rest_on_findings",
+        "verifications.checks_have_findings",
         "Every successful check has a finding that supports it, unless it is older than the first recorded finding",
         "Put the organisation on hold with `almoner disbursements hold`, and find out who completed the check and how",
         """
@@ -21,7 +21,7 @@ checks: Final = (
         "monetarydonationverification",
     ),
     ConsistencyCheck(
-        "verifications.flags_are_young",
+        "verifications.flags_reviewed_on_time",
         "Every flag that blocks disbursements is reviewed by two people within 14 days",
         "See `almoner verifications flags`. Clear each flag that is no reason to wait, or reassign the donations to "
         "another nonprofit",

@@ -27,7 +27,7 @@ class JobDependencies:
 
 tasks: Final = Tasks()
 tasks.periodic("verifications.expire", service.next_due_at, service.expire_due)
-tasks.periodic("verifications.look_again", service.next_check_at, service.enqueue_due_checks, every=timedelta(days=1))
+tasks.periodic("verifications.recheck", service.next_check_at, service.enqueue_due_checks, every=timedelta(days=1))
 checking_tasks: Final = TasksWith[JobDependencies]()
 
 

@@ -11,7 +11,7 @@ _ADVICE: Final = (
 
 checks: Final = (
     ConsistencyCheck(
-        "gift_aid_claims.are_sums_of_gifts",
+        "gift_aid_claims.totals_match",
         "The totals of every claim match its donations, lines and deductions",
         _ADVICE,
         """
@@ -28,7 +28,7 @@ checks: Final = (
         "giftaidclaim",
     ),
     ConsistencyCheck(
-        "gift_aid_claims.live_while_they_stand",
+        "gift_aid_claims.claimed_donations_match",
         "A donation counts as claimed only while its claim is drafted, submitted or paid and the donation is not "
         "fully adjusted",
         _ADVICE,
@@ -39,7 +39,7 @@ checks: Final = (
         "donation",
     ),
     ConsistencyCheck(
-        "gift_aid_claims.adjustments_add_up",
+        "gift_aid_claims.adjustments_match",
         "The adjusted amount of every claimed donation is the total of its adjustments",
         _ADVICE,
         """
@@ -52,7 +52,7 @@ checks: Final = (
         "donation",
     ),
     ConsistencyCheck(
-        "gift_aid_claims.deductions_add_up",
+        "gift_aid_claims.deductions_match",
         "The deducted amount of every adjustment is the total of its deductions in drafted, submitted and paid claims",
         _ADVICE,
         """
@@ -67,10 +67,10 @@ checks: Final = (
         "donation",
     ),
     ConsistencyCheck(
-        "gift_aid_claims.are_adjusted",
+        "gift_aid_claims.adjusted_on_time",
         "If less of a donation remains than was claimed, an adjustment is recorded within 15 minutes",
-        "Check that a worker is running, and look for dead claims.adjust jobs. Drafting the next claim for the "
-        "charity also records the adjustment",
+        "Check that a worker is running, and look for dead gift_aid_claims.adjust jobs. Drafting the next claim for "
+        "the charity also records the adjustment",
         f"""
         select c.donation_id
         from gift_aid_claim_donation c join gift_aid_claim q on q.id = c.claim_id

@@ -22,7 +22,7 @@ class AdjustClaim(msgspec.Struct, frozen=True):
     donation: UUID
 
 
-_ADJUST_CLAIM: Final = JobKind("claims.adjust", AdjustClaim)
+_ADJUST_CLAIM: Final = JobKind("gift_aid_claims.adjust", AdjustClaim)
 tasks: Final = Tasks()
 
 

@@ -6,7 +6,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
     ConsistencyCheck(
-        "gift_aid.covers_its_gifts",
+        "gift_aid.declarations_cover_donations",
         "Every declaration on a donation covers the donation's time, user and charity, and the nonprofit is in the UK",
         "Somebody changed the tables directly. Do not claim Gift Aid for this donation until this is corrected",
         """

@@ -12,12 +12,12 @@ from almoner.platform.jobs.background_tasks import JobContext, Tasks
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
 from almoner.platform.observability.failures import UNAVAILABLE_ERRORS
 
-_FOLLOW: Final = JobKind("donation_subscriptions.follow", Nothing)
+_FOLLOW: Final = JobKind("donation_subscriptions.follow_merges", Nothing)
 
 tasks: Final = Tasks()
 
 tasks.periodic(
-    "donation_subscriptions.wake",
+    "donation_subscriptions.process_due",
     service.next_due_at,
     service.process_due_subscriptions,
     sandbox_clock_limit=service.next_unfinished_charge_at,

@@ -47,7 +47,7 @@ async def process_due_subscriptions(tx: Tx, limit: int = BATCH) -> int:
 
     due = await subscriptions.lock_due(tx, limit)
     paused = await partners.list_paused(tx) if due else set()
-    for subscription in await process_rows(tx, "donation_subscriptions.wake", due, process):
+    for subscription in await process_rows(tx, "donation_subscriptions.process_due", due, process):
         await subscriptions.postpone(tx, subscription.id, tx.now + _POSTPONED)
     return len(due)
 

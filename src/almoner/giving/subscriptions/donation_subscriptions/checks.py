@@ -8,7 +8,7 @@ _MONEY_IS_HERE: Final = "d.status in ('RECEIVED_PAYMENT', 'DISBURSED')"
 
 checks: Final = (
     ConsistencyCheck(
-        "subscriptions.paid_dates_are_paid",
+        "donation_subscriptions.paid_dates_match",
         "A date of a plan counts as paid exactly when its donation is paid",
         "Stop the plan with POST /v1/donation-subscriptions/{id}/pause, and compare the date's row with its donation",
         f"""
@@ -20,7 +20,7 @@ checks: Final = (
         "donation",
     ),
     ConsistencyCheck(
-        "subscriptions.totals_are_those_of_their_gifts",
+        "donation_subscriptions.totals_match",
         "A plan counts the gifts that were paid, and what they come to",
         "Compare donations_count and total_minor of the plan with its donations",
         f"""
@@ -34,7 +34,7 @@ checks: Final = (
         "donationsubscription",
     ),
     ConsistencyCheck(
-        "subscriptions.gifts_are_agreed_to",
+        "donation_subscriptions.charges_are_authorised",
         "A donor agreed to as much before each gift of a plan was charged",
         "Refund what was charged too much, and pause the plan",
         """
@@ -48,16 +48,16 @@ checks: Final = (
         "donation",
     ),
     ConsistencyCheck(
-        "subscriptions.are_looked_at",
+        "donation_subscriptions.processed_on_time",
         "Every plan is looked at within an hour of its moment",
-        "Check that a worker is running, and look for sweep_row_failed in the log",
+        "Check that a worker is running, and look for schedule_row_failed in the log",
         """
         select id from donation_subscription where wake_at < (select at from moment) - interval '1 hour'
         """,
         "donationsubscription",
     ),
     ConsistencyCheck(
-        "subscriptions.only_later_gifts_are_charged",
+        "donation_subscriptions.first_charge_needs_donor",
         "Without the donor only later gifts of plans are charged",
         "Refund the payment, and look for what charged it",
         """

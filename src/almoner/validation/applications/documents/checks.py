@@ -7,14 +7,14 @@ from almoner.validation.applications.documents.service import TYPE
 
 checks: Final = (
     ConsistencyCheck(
-        "documents.kept",
+        "documents.unchanged",
         "Every stored document is identical to the uploaded file (a sample is checked every night)",
         "Restore the document storage from its backup. See docs/runbooks/documents.md",
         "select id from document where missing_at is not null and removed_at is null",
         TYPE,
     ),
     ConsistencyCheck(
-        "documents.scanned",
+        "documents.scanned_on_time",
         "Every document is scanned within one day",
         "Check that the scanner is running and that ALMONER_SCANNER_URL points to it. See docs/runbooks/documents.md",
         """
@@ -25,7 +25,7 @@ checks: Final = (
         TYPE,
     ),
     ConsistencyCheck(
-        "documents.trash",
+        "documents.no_orphaned_files",
         "Every file in the document storage belongs to a document. Other files are deleted after 30 days in the trash",
         "After an interrupted upload, do nothing. After a restore, restore the files with `almoner documents`. See "
         "docs/runbooks/documents.md",

@@ -21,7 +21,7 @@ from almoner.validation.applications.documents import service, test_values
 from almoner.validation.applications.documents.domain import DAY, Document
 from almoner.validation.applications.documents.ports import MalwareScanner, MalwareScannerUnavailable
 
-SWEEP: Final = JobKind("documents.sweep", Nothing)
+SWEEP: Final = JobKind("documents.delete_orphaned", Nothing)
 _VERIFY: Final = JobKind("documents.verify", Nothing)
 SAMPLE: Final = 200
 """How many documents a night's look reads: those that were read longest ago."""

@@ -80,7 +80,7 @@ class CorrectionPages(StatusPagesBase):
         else:
             done = await self._correct(tx, visit, email)
         if done:
-            action = "application.confirmation_mailed" if same else "application.email_corrected"
+            action = "application.confirmation_resent" if same else "application.email_corrected"
             await self._record(tx, visit, action)
         return done
 

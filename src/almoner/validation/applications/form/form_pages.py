@@ -210,7 +210,7 @@ class FormPages(FormPagesBase):
         try:
             async with self.db.write() as tx:
                 sent = await submit.submit_application(tx, opened.id, opened.form_context.language.html_lang)
-                await self.record_audit(tx, opened, "application.sent", {"submission": sent.name})
+                await self.record_audit(tx, opened, "application.submitted", {"submission": sent.name})
         except submit.SubmissionRefused as problem:
             return await self._review(opened, problem)
         return self.set_sender_cookie(redirect_to(sent.url), sent.id)
@@ -236,7 +236,7 @@ class FormPages(FormPagesBase):
         async with self.db.write() as tx:
             sent = await service.email_form_link(tx, opened.id, email)
             if sent:
-                await self.record_audit(tx, opened, "application.handed_over")
+                await self.record_audit(tx, opened, "application.shared")
         notice = FormNotice("apply.colleague.sent") if sent else FormNotice("apply.colleague.later", alert=True)
         return self.views.handover_page(opened.form_context, email, status=200 if sent else 429, notice=notice)
 

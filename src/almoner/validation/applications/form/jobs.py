@@ -34,7 +34,7 @@ _APPEAL_NOTIFICATIONS: Final[Mapping[submissions_domain.AppealStatus, Notificati
 
 tasks: Final = Tasks()
 tasks.periodic(
-    "applications.forget_drafts", service.next_expiry_at, service.delete_expired_drafts, every=timedelta(hours=1)
+    "applications.delete_drafts", service.next_expiry_at, service.delete_expired_drafts, every=timedelta(hours=1)
 )
 
 

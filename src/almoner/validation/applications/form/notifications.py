@@ -27,7 +27,7 @@ class NotifyApplicant(msgspec.Struct, frozen=True):
     of: str
 
 
-NOTIFY_APPLICANT: Final = JobKind("applications.tell", NotifyApplicant)
+NOTIFY_APPLICANT: Final = JobKind("applications.notify", NotifyApplicant)
 
 _CHECK_INTERVALS: Final = tuple(timedelta(hours=hours) for hours in (1, 6, 24, 72, 168, 336))
 """After a look that found nothing missing: what the registers say may come late, and so may what somebody refuses."""

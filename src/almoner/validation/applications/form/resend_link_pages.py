@@ -46,7 +46,7 @@ class ResendLinkPages(FormPagesBase):
                 partner_id = (await submissions.get(tx, ALL_PARTNERS, found)).partner_id
                 address = request.client.host if request.client else None
                 actor = Actor("system", "applicant")
-                await audit.record_entry(tx, partner_id, actor, "application.link_mailed", name, ip_address=address)
+                await audit.record_entry(tx, partner_id, actor, "application.link_requested", name, ip_address=address)
         if not mailed:
             return self._page(request, visit.csrf, "later")
         return redirect_to(f"/{STATUS_PAGE}/{name}/link?why={_reason_of(request)}&did=sent")

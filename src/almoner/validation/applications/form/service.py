@@ -36,7 +36,7 @@ class SendHandover(msgspec.Struct, frozen=True):
     handover: UUID
 
 
-SEND_HANDOVER: Final = JobKind("applications.hand_over", SendHandover)
+SEND_HANDOVER: Final = JobKind("applications.share", SendHandover)
 BATCH: Final = 500
 _MAX_SEARCH_RESULTS: Final = 8
 """Results of a search: about what a small window shows; who wants another one types more of its name."""

@@ -8,7 +8,7 @@ checks: Final = (
     ConsistencyCheck(
         "validation_invites.expired_are_recorded",
         "Every expired validation invite is recorded as expired within 15 minutes",
-        "Check that a worker is running, and look for sweep_failed in the log",
+        "Check that a worker is running, and look for schedule_failed in the log",
         """
         select id from validation_invite
         where status = 'open' and expires_at < (select at from moment) - interval '15 min'

@@ -45,7 +45,7 @@ async def _next_check_at(_stored: RetentionPeriods, tx: Tx) -> datetime | None:
     return await documents.next_retention_check_at(tx)
 
 
-retention_tasks.periodic("documents.forget_decided", _next_check_at, delete_expired_documents, every=timedelta(days=1))
+retention_tasks.periodic("documents.delete_expired", _next_check_at, delete_expired_documents, every=timedelta(days=1))
 
 
 tasks: Final = Tasks()

@@ -6,7 +6,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
     ConsistencyCheck(
-        "submissions.answered",
+        "validation_submissions.decided_on_time",
         "Every submission gets its result within 15 minutes of its last check",
         "Check that a worker is running, and look for dead validation_submissions.evaluate jobs. See "
         "docs/runbooks/stuck-queue.md",
@@ -33,7 +33,7 @@ checks: Final = (
         "validationsubmission",
     ),
     ConsistencyCheck(
-        "submissions.answers_are_told",
+        "validation_submissions.results_reported_once",
         "Every result in the last 80 days was reported to the partner exactly once",
         "Somebody changed the tables directly. Compare them with the last good backup",
         """
@@ -58,7 +58,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "submissions.lead_to_organisations",
+        "validation_submissions.have_organisations",
         "Every successful submission has an organisation. If it has a validation request, both have the same "
         "organisation",
         "Somebody changed the tables directly. Compare them with the last good backup",

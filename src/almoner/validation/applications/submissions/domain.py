@@ -110,7 +110,7 @@ class SubmissionDecided:
     status: SubmissionStatus
 
 
-DECIDED: Final = InternalEvent("internal.validation_submission_answered", SubmissionDecided)
+DECIDED: Final = InternalEvent("internal.validation_submission_decided", SubmissionDecided)
 """Emitted when all checks have ended; again after an appeal has resumed some."""
 
 

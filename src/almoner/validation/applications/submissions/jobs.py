@@ -20,7 +20,7 @@ from almoner.validation.requests.domain import DECIDED, RequestDecided
 
 tasks: Final = Tasks()
 tasks.periodic(
-    "validation_submissions.forget_applicants",
+    "validation_submissions.erase_applicants",
     service.next_erasure_at,
     service.erase_personal_data,
     every=timedelta(days=1),

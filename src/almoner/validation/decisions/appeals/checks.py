@@ -6,14 +6,14 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
     ConsistencyCheck(
-        "appeals.decided_in_time",
+        "appeals.decided_on_time",
         "Every appeal is decided within ten business days",
         "Ask an operator who did not make the first decision to decide the appeal. See docs/runbooks/reviews.md",
         "select id from appeal where status = 'open' and due_at < (select at from moment)",
         "appeal",
     ),
     ConsistencyCheck(
-        "appeals.open_are_asked",
+        "appeals.open_have_reviews",
         "Every open appeal is in the review queue, and its submission has failed",
         "Somebody changed the tables directly. Compare `state_change` of the submission and the appeal with "
         "review_decision",
@@ -29,7 +29,7 @@ checks: Final = (
         "appeal",
     ),
     ConsistencyCheck(
-        "appeals.decided_by_their_reviews",
+        "appeals.outcomes_match_reviews",
         "The outcome of every appeal is its reviewer's decision, and that reviewer did not make the first decision",
         "Compare review_decision with the appeal. One of the two was not written by the service",
         """
@@ -44,7 +44,7 @@ checks: Final = (
         "appeal",
     ),
     ConsistencyCheck(
-        "appeals.reversed_are_followed",
+        "appeals.reversed_requests_are_accepted",
         "If an appeal reversed the rejection of a validation request, the request is accepted",
         "See `state_change` of the record for when its status changed, and the appeal's review for who decided",
         """
@@ -55,10 +55,10 @@ checks: Final = (
         "appeal",
     ),
     ConsistencyCheck(
-        "appeals.reversed_are_answered",
+        "appeals.reversed_have_results",
         "If an appeal reversed a rejection, the submission gets its new result within an hour of its last check",
-        "Check that a worker is running, and look for dead appeals.settle jobs. Then enqueue a new job for the "
-        "submission",
+        "Check that a worker is running, and look for dead appeals.complete_reversal jobs. Then enqueue a new job for "
+        "the submission",
         """
         select a.id from appeal a join validation_submission s on s.id = a.validation_submission_id
         left join validation_request r on r.id = s.validation_request_id

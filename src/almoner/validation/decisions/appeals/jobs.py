@@ -16,7 +16,7 @@ from almoner.validation.ongoing.monitoring import domain as monitoring_domain
 from almoner.validation.ongoing.monitoring.domain import SubscriptionStatusChanged
 
 tasks: Final = Tasks()
-tasks.periodic("appeals.forget_texts", service.next_erasure_at, service.erase_texts, every=timedelta(days=1))
+tasks.periodic("appeals.erase_texts", service.next_erasure_at, service.erase_texts, every=timedelta(days=1))
 
 
 @tasks.job(service.COMPLETE_REVERSAL)

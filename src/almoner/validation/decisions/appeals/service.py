@@ -37,7 +37,7 @@ class CompleteReversal(msgspec.Struct, frozen=True):
     submission: UUID
 
 
-COMPLETE_REVERSAL: Final = JobKind("appeals.settle", CompleteReversal)
+COMPLETE_REVERSAL: Final = JobKind("appeals.complete_reversal", CompleteReversal)
 BATCH: Final = 1000
 
 

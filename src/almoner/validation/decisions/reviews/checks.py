@@ -38,7 +38,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "reviews.decisions_stand",
+        "reviews.decisions_match_records",
         "The status of every decided record matches its last decision, and every decision is reflected in its record",
         "Compare `state_change` of the record with review_decision. One of the two was not written by the service",
         """

@@ -6,7 +6,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
     ConsistencyCheck(
-        "eligibility.evaluated",
+        "eligibility.evaluated_on_time",
         "Every eligibility subscription is evaluated within 15 minutes of being due",
         "Check that a worker is running, and look for dead eligibility_subscriptions.evaluate jobs. See "
         "docs/runbooks/stuck-queue.md",
@@ -45,7 +45,7 @@ checks: Final = (
         "eligibilitysubscription",
     ),
     ConsistencyCheck(
-        "eligibility.configurations_are_followed",
+        "eligibility.configurations_are_current",
         "Every eligibility subscription was evaluated with the sub-tags that its configuration now allows",
         "Check that a worker is running, and look for dead eligibility_subscriptions.reevaluate jobs. See "
         "docs/runbooks/stuck-queue.md",
@@ -65,7 +65,7 @@ checks: Final = (
         "eligibilitysubscription",
     ),
     ConsistencyCheck(
-        "eligibility.organisations_are_followed",
+        "eligibility.register_data_is_current",
         "Every eligibility subscription is based on the current register data of its organisation",
         "Check that a worker is running. See docs/runbooks/stuck-queue.md. To evaluate all subscriptions again, run "
         "`almoner activities apply`",

@@ -6,7 +6,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
     ConsistencyCheck(
-        "matches.open_are_asked",
+        "matches.open_have_reviews",
         "Every match that needs a review has an open review, and no other match has one",
         "Open an issue with the examples. Either a match has no review that it needs, or it has a review that it does "
         "not need",
@@ -18,7 +18,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "matches.unscreened_are_asked",
+        "matches.unscreened_have_reviews",
         "Every organisation whose compliance waits because it cannot be screened has an open review",
         "Evaluate its monitoring subscription again: change its configuration, or import a list. If the review is "
         "still missing, open an issue with the examples",

@@ -6,7 +6,7 @@ from almoner.platform.observability.selfcheck import ConsistencyCheck
 
 checks: Final = (
     ConsistencyCheck(
-        "monitoring.looked_at",
+        "monitoring.evaluated_on_time",
         "Every monitoring subscription is evaluated within 15 minutes of being due, for example after its creation or "
         "after the decision on its request",
         "Check that a worker is running, and look for dead monitoring_subscriptions.evaluate jobs. See "
@@ -24,7 +24,7 @@ checks: Final = (
         "monitoringsubscription",
     ),
     ConsistencyCheck(
-        "monitoring.results_are_the_last_told",
+        "monitoring.results_match_last_change",
         "The results of every monitoring subscription match its last recorded change",
         "Somebody changed the tables directly. Compare them with the last good backup",
         """
@@ -41,7 +41,7 @@ checks: Final = (
         "monitoringsubscription",
     ),
     ConsistencyCheck(
-        "monitoring.changes_are_told",
+        "monitoring.changes_reported_once",
         "Every change of results in the last 80 days was reported to the partner exactly once",
         "Somebody changed the tables directly. Compare them with the last good backup",
         """
@@ -82,7 +82,7 @@ checks: Final = (
         "monitoringsubscription",
     ),
     ConsistencyCheck(
-        "monitoring.live_are_watched",
+        "monitoring.organisations_are_screened",
         "All records of every monitored organisation are screened when a list changes",
         "Check that a worker is running. See docs/runbooks/stuck-queue.md. Report the finding to the project, because "
         "no monitored organisation may be skipped. The next import of its register or of a list fixes the subscription",
@@ -102,7 +102,7 @@ checks: Final = (
         "monitoringsubscription",
     ),
     ConsistencyCheck(
-        "monitoring.compared_with_what_is_loaded",
+        "monitoring.screened_against_current_lists",
         "Within an hour of the import of a list, everything that is monitored is screened against it",
         "Check that a worker is running, and look for dead matches.rescreen jobs. See docs/runbooks/stuck-queue.md",
         """
@@ -114,7 +114,7 @@ checks: Final = (
         """,
     ),
     ConsistencyCheck(
-        "monitoring.something_is_compared",
+        "monitoring.lists_are_loaded",
         "If organisations are monitored, a list is loaded for a category that counts towards compliance, or a "
         "sanctions list if sanctions count. Otherwise, every organisation passes without screening",
         "Import a list. See docs/runbooks/watchlists.md",

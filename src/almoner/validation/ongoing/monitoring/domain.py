@@ -339,5 +339,5 @@ class SubscriptionStatusChanged:
     subscription: UUID
 
 
-STATUS_CHANGED: Final = InternalEvent("internal.monitoring_subscription_moved", SubscriptionStatusChanged)
+STATUS_CHANGED: Final = InternalEvent("internal.monitoring_subscription_status_changed", SubscriptionStatusChanged)
 """Reported when a subscription becomes live, failed or cancelled; partners learn of this only through results."""
