@@ -421,7 +421,7 @@ class GiftAidClaimPages:
         async with self._context.db.write() as tx:
             claim = await _KIND.find(self._context, tx, visitor)
             schedule = await gift_aid_claims.schedule_csv(tx, claim.id)
-            await _audit(tx, Officer(self._context, visitor), "written", claim)
+            await _audit(tx, Officer(self._context, visitor), "downloaded", claim)
             name = tx.ids.text(_TYPE, claim.id)
         return FileContent(f"{name}.csv", "text/csv; charset=utf-8", schedule.encode())
 
