@@ -13,6 +13,7 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 DECISIONS = sorted(ROOT.glob("docs/decisions/*.md"))
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)")
 PATH = re.compile(r"`((?:src|docs|tests|tools|bench)/[A-Za-z0-9_./-]+)`")
+PATH_TO_COPY = re.compile(r"`([a-z_][A-Za-z0-9_*-]*/[A-Za-z0-9_.*/-]+)`")
 SQL = re.compile(r"```sql\n(.*?)```", re.DOTALL)
 
 
@@ -26,6 +27,14 @@ def test_links_and_paths_lead_somewhere(document: Path) -> None:
     missing = [target for target in LINK.findall(text) if not (document.parent / target).exists()]
     missing += [path for path in PATH.findall(text) if not (ROOT / path).exists()]
     assert missing == []
+
+
+def test_every_path_that_contributors_are_sent_to_exists() -> None:
+    """As the page says, of the repository or in ``src/almoner``; ``*`` stands for any name."""
+    paths = PATH_TO_COPY.findall((ROOT / "CONTRIBUTING.md").read_text("utf-8"))
+    assert len(paths) > 40
+    folders = (ROOT, ROOT / "src/almoner")
+    assert [path for path in paths if not any([*folder.glob(path)] for folder in folders)] == []
 
 
 def test_every_document_is_in_the_index() -> None:

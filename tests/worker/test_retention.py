@@ -114,10 +114,12 @@ async def test_v6_rows_are_kept_for_the_stated_days_and_a_day_later_they_are_gon
         assert started > 0, f"say here what makes a row of {table}"
         service.clock.advance(stated()[table] - HOUR)
         await service.drain()
-        assert await _left(service, table) == started
+        assert await _left(service, table) == started, f"{table}: deleted too early"
         service.clock.advance(HOUR + LAG)
         await service.drain()
-        assert await _left(service, table) == 0
+        assert await _left(service, table) == 0, (
+            f"{table}: is its sweep in job_registry.py, and does it go by tx.now, not by real time?"
+        )
 
 
 async def test_v6_the_list_of_events_goes_on_without_those_that_went(empty_database: TestDatabase) -> None:

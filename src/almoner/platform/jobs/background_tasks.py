@@ -57,7 +57,8 @@ class Schedule:
 
     ``run`` does one batch in the given transaction and says how many records it dealt with; it is called until that
     is 0.
-    ``every``: sweeps that only tidy up run at most once in each such period, at its end. ``sandbox_clock_limit``:
+    ``every``: sweeps that only tidy up run at most once in each such period, at its end, unless ``next_due`` answers
+    ``tx.now``. ``sandbox_clock_limit``:
     the time that the sandbox clock may not pass until the work due by then is done.
     """
 
@@ -68,7 +69,7 @@ class Schedule:
     sandbox_clock_limit: Callable[[Tx], Awaitable[datetime | None]] | None = None
 
     async def due_at(self, tx: Tx) -> datetime | None:
-        """When the job is next due; None if unknown. Overdue work does not wait for the period's end."""
+        """When the job is next due; None if unknown. What is due at ``tx.now`` does not wait for the period's end."""
         moment = await self.next_due(tx)
         if moment is None or self.every is None or moment == tx.now:
             return moment
