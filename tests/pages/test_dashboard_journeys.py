@@ -10,6 +10,7 @@ from tests.pages.site import Site
 from tests.pages.test_dashboard import enter
 from tests.support import applications, factories, submissions
 from tests.support.client import data
+from tests.support.eventually import eventually
 from tests.support.receivers import receiver, reply
 
 MOST = 10
@@ -144,7 +145,8 @@ async def test_programme_staff_preview_an_application_form_before_it_is_saved(si
         await keyboard.press(page.get_by_label("Compliance"), "Space")
         await keyboard.press(page.get_by_role("button", name="Preview"))
         await expect(frame.get_by_role("heading", level=1)).to_contain_text("Hill Road Shop")
-        await expect(frame.locator("style", has_text="#7a1f5c")).not_to_have_count(0)
+        shown = "document.querySelector('iframe[name=preview]').contentDocument?.documentElement.innerHTML ?? ''"
+        await eventually(lambda: page.evaluate(f"({shown}).includes('#7a1f5c')"))
         assert [one["branding"]["displayName"] for one in data(await api.get(submissions.CONFIGURATIONS))] != [
             "Hill Road Shop"
         ]
