@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from starlette.types import Receive, Scope, Send
 
-from almoner.cli import coalescing, serve
+from almoner.cli import serve, write_coalescing
 from almoner.platform.database.transactions import Database, Mode, Tx
 from almoner.platform.http import edge, service
 
@@ -19,9 +19,9 @@ async def _admit(self: edge.EdgeMiddleware, scope: Scope, receive: Receive, send
     await self._app(scope, receive, send)
 
 
-def _plain_protocol(_connections: object, **given: Any) -> coalescing.CoalescingProtocol:
+def _plain_protocol(_connections: object, **given: Any) -> write_coalescing.WriteCoalescingHttpProtocol:
     given["config"].timeout_keep_alive = REST_SECONDS
-    return coalescing.CoalescingProtocol(**given)
+    return write_coalescing.WriteCoalescingHttpProtocol(**given)
 
 
 def _begin(self: Database, connection: Any, mode: Mode) -> Tx:
@@ -33,7 +33,7 @@ REPLACED: Final[tuple[tuple[object, str, object], ...]] = (
     (service, "begin_claim", lambda _claimant: None),
     (service, "Claimant", lambda _key, _money: None),
     (Database, "begin", _begin),
-    (serve, "BoundedProtocol", _plain_protocol),
+    (serve, "ConnectionLimitedHttpProtocol", _plain_protocol),
 )
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from almoner.platform.http.openapi import build_description
 from almoner.platform.http.probes import probe_routes
 from almoner.platform.http.service import ApiApplication
 from almoner.platform.http.signing_keys import signing_keys_route
-from almoner.platform.pages.site_pages import SitePages, is_page_request
+from almoner.platform.pages.front_and_error_pages import FrontAndErrorPages, is_page_request
 from almoner.sandbox.places import sandbox_page_links
 from almoner.scim import PREFIX as SCIM
 from almoner.wiring import Services
@@ -112,7 +112,7 @@ def create_app(
         return await sandbox_page_links(services.db) if services.settings.sandbox else {}
 
     deployment = services.db.deployment
-    site = SitePages(deployment, places)
+    site = FrontAndErrorPages(deployment, places)
     description = description or describe_server_api(services)
     pages: list[BaseRoute] = [
         Route("/media/{key}", show_media),

@@ -47,9 +47,13 @@ async def check_mail_server(settings: Settings, clock: Clock, recipient: str | N
     return f"{found}, message to {recipient} handed over"
 
 
-async def check_storage(settings: Settings) -> str:
-    """Write, read and delete a file in the document storage; returns the location. Raises on failure."""
+def document_storage_location(settings: Settings) -> str:
+    """The URL of the bucket, or the path of the folder, that documents are stored in."""
+    return settings.documents_url or str(settings.documents_folder.absolute())
+
+
+async def check_document_storage(settings: Settings) -> None:
+    """Write, read and delete a file in the document storage. Raises on failure."""
     from almoner.adapters.storage_objects import open_storage
 
     await open_storage(settings.documents_url, settings.documents_folder, settings.documents_endpoint or None).check()
-    return settings.documents_url or str(settings.documents_folder.absolute())

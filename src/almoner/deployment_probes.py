@@ -34,13 +34,14 @@ def build_external_probes(settings: Settings, clock: Clock, mail_to: str | None 
         return CheckResult("mail server", "ok" if found else "skipped", found or "the sandbox has a mailbox of its own")
 
     async def storage() -> CheckResult:
-        place = await backends.check_storage(settings)
+        await backends.check_document_storage(settings)
+        place = backends.document_storage_location(settings)
         return CheckResult("document storage", "ok", f"{place}: written, read and removed")
 
     async def stripe() -> CheckResult:
         if (found := await providers.check_stripe(settings)) is None:
             return CheckResult("payment provider", "skipped", "Stripe is not set up")
-        return CheckResult("payment provider", "ok" if found[0] else "failed", found[1], _STRIPE_ADVICE)
+        return CheckResult("payment provider", "ok" if found.ok else "failed", found.message, _STRIPE_ADVICE)
 
     async def names() -> list[CheckResult]:
         return [await _resolve(name) for name in _host_names(settings)]

@@ -17,7 +17,7 @@ from almoner.dashboard import exports as dashboard_exports
 from almoner.dashboard import jobs as dashboard_jobs
 from almoner.dashboard.api_request_source import ApiRequestSource
 from almoner.dashboard.list_files import ListFiles
-from almoner.dashboard.member_calls import MemberCalls
+from almoner.dashboard.member_api_client import MemberApiClient
 from almoner.dashboard.record_lists import API_REQUESTS
 from almoner.giving.account_notices import jobs as account_notices_jobs
 from almoner.giving.accounting.dispute_evidence import jobs as dispute_evidence_jobs
@@ -207,7 +207,7 @@ def _platform_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
 
 
 def _dashboard_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
-    files = ListFiles(parts.db, MemberCalls(parts.api), {API_REQUESTS: ApiRequestSource(parts.db)})
+    files = ListFiles(parts.db, MemberApiClient(parts.api), {API_REQUESTS: ApiRequestSource(parts.db)})
     return [
         dashboard_jobs.tasks.collected,
         dashboard_exports.tasks.collected,

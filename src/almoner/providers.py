@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from starlette.routing import BaseRoute
 
@@ -33,7 +33,7 @@ from almoner.platform.database.transactions import Database
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.pages.translations import TranslationCatalogues
-from almoner.provider_test.app import SimulatedProvider
+from almoner.provider_test.app import SimulatedPaymentProvider
 from almoner.sandbox.ports import PaymentSimulator
 from almoner.settings import Settings, UnsafeSettings
 
@@ -75,7 +75,7 @@ def giving_link_disclosures(settings: Settings) -> Disclosures:
 
 def build_provider(
     settings: Settings, db: Database, outbound: OutboundClient, telemetry: Telemetry, catalogues: TranslationCatalogues
-) -> tuple[ConnectedProvider | None, SimulatedProvider | None]:
+) -> tuple[ConnectedProvider | None, SimulatedPaymentProvider | None]:
     """The configured payment provider, and in the sandbox the application of the built-in one."""
     if (account := settings.stripe) is not None:
         tariff = FeeSchedule(account.basis_points, account.fixed_minor)
@@ -87,7 +87,7 @@ def build_provider(
     if not settings.uses_test_provider:
         return None, None
     url, secret = settings.provider_base_url, db.deployment.vault.keyed_hash("provider-test", b"merchant").hex()
-    outside = SimulatedProvider(db, outbound, telemetry, url=url, secret=secret, catalogues=catalogues)
+    outside = SimulatedPaymentProvider(db, outbound, telemetry, url=url, secret=secret, catalogues=catalogues)
     return TestProvider(url, secret, db.deployment.identity), outside
 
 
@@ -106,10 +106,17 @@ def build_payment_simulator(settings: Settings, db: Database) -> PaymentSimulato
     return TestPaymentSimulator(db) if settings.uses_test_provider else DisabledPaymentSimulator()
 
 
-async def check_stripe(settings: Settings) -> tuple[bool, str] | None:
+class StripeCheck(NamedTuple):
+    """Whether the account is set up as it must be, and a sentence about what was found."""
+
+    ok: bool
+    message: str
+
+
+async def check_stripe(settings: Settings) -> StripeCheck | None:
     """Check the secret key with a request for a payment that does not exist, and the webhook endpoint.
 
-    Whether all is as it must be, and what was found. None without an account. Raises ProviderFailure.
+    None without an account. Raises ProviderFailure.
     """
     if (account := settings.stripe) is None:
         return None
@@ -128,7 +135,7 @@ async def check_stripe(settings: Settings) -> tuple[bool, str] | None:
     except NoSuchPayment:
         told, endpoint = await provider.describe_webhook_endpoint(f"{settings.base_urls.api}/callbacks/stripe")
         # In the sandbox the Stripe CLI may forward events, which is no endpoint.
-        return told or settings.sandbox, f"{settings.stripe_api_url} accepts the key; {endpoint}"
+        return StripeCheck(told or settings.sandbox, f"{settings.stripe_api_url} accepts the key; {endpoint}")
     finally:
         await provider.close()
-    return False, f"{settings.stripe_api_url} answers for a payment that does not exist"
+    return StripeCheck(False, f"{settings.stripe_api_url} answers for a payment that does not exist")

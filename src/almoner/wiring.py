@@ -64,7 +64,7 @@ from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.platform.ratelimit import RateLimit, RateLimiter
-from almoner.provider_test.app import SimulatedProvider
+from almoner.provider_test.app import SimulatedPaymentProvider
 from almoner.providers import (
     ConnectedProvider,
     build_payment_simulator,
@@ -159,7 +159,7 @@ class Services:
     intake: UploadIntake
     waiters: EventWaiters
     provider: ConnectedProvider | None
-    provider_app: SimulatedProvider | None
+    provider_app: SimulatedPaymentProvider | None
     api: ApiApplication
     parts: DependencyMonitor
     api_requests: ApiRequestRecorder

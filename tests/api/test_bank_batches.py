@@ -7,7 +7,7 @@ import pytest
 
 from almoner.giving.banking.bank_statements import service as bank_statements
 from almoner.giving.banking.bank_statements.batch_bookings import match_batch_total
-from almoner.giving.banking.payment_files.domain import PaymentFile, ReleasedTransfer
+from almoner.giving.banking.payment_files.domain import PaymentFile, ReleasedFileTransfer
 from almoner.kit.money import Money
 from tests.support import bank, camt, factories
 from tests.support.client import Client
@@ -112,9 +112,9 @@ async def test_a_file_that_was_never_released_is_booked_by_nobody(
     assert await statuses(partner) == {"SENT"}
 
 
-def ordered(*rows: tuple[str, str, int, bool]) -> list[ReleasedTransfer]:
+def ordered(*rows: tuple[str, str, int, bool]) -> list[ReleasedFileTransfer]:
     """Payments of files."""
-    return [ReleasedTransfer(batch, end, Money(minor, "EUR"), came_back) for batch, end, minor, came_back in rows]
+    return [ReleasedFileTransfer(batch, end, Money(minor, "EUR"), came_back) for batch, end, minor, came_back in rows]
 
 
 TWO = ordered(("m-sepa", "a", 100, False), ("m-sepa", "b", 200, True), ("m-other", "c", 300, False))

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged
+from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent
 from almoner.platform.events import outbox
 from tests.support import books, factories
 from tests.support import payouts as support
@@ -174,7 +174,7 @@ async def test_gifts_follow_a_nonprofit_that_went_over_into_another(service: Ser
                 *[support.uuid_of(service, "organisation", name) for name in (one, other)],
             )
         registry = await tx.fetchval("select id from registry limit 1")
-        await outbox.emit_internal(tx, CHANGED, RegisterChanged(registry, tx.new_id()))
+        await outbox.emit_internal(tx, CHANGED, RegisterChangedEvent(registry, tx.new_id()))
     await service.drain()
     moved = await gift(api, follows)
     assert (moved["organisationId"], moved["reassignedFromOrganisationId"]) == (second, first)

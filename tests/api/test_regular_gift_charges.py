@@ -17,7 +17,7 @@ from almoner.giving.subscriptions.charging import service as charging
 from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
 from almoner.giving.subscriptions.donation_subscriptions.domain import InvalidDate
 from almoner.kit.time import parse_timestamp
-from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged
+from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner
 from almoner.platform.events import outbox
@@ -241,7 +241,7 @@ async def test_a_plan_of_a_merged_nonprofit_is_proposed_when_the_register_change
         await tx.execute(
             "update organisation set active = false, status_override = 'merged', succeeded_by = $2 where id = $1", *ids
         )
-        await outbox.emit_internal(tx, CHANGED, RegisterChanged(uuid4(), uuid4()))
+        await outbox.emit_internal(tx, CHANGED, RegisterChangedEvent(uuid4(), uuid4()))
     await service.drain()
     assert (await plan.record())["pauseReason"] == "organisation_cannot_receive"
     assert (await other.record())["pauseReason"] == "partner"
@@ -261,14 +261,14 @@ async def test_a_plan_that_fails_keeps_no_other_from_being_proposed(service: Ser
         await tx.execute(
             "update organisation set active = false, status_override = 'merged', succeeded_by = $2 where id = $1", *ids
         )
-        await outbox.emit_internal(tx, CHANGED, RegisterChanged(uuid4(), uuid4()))
+        await outbox.emit_internal(tx, CHANGED, RegisterChangedEvent(uuid4(), uuid4()))
     first, second = sorted([plan.uuid, other.uuid])
     async with refusing(service.database, "update", "donation_subscription", f"old.id = '{first}'"):
         await service.drain()
         async with service.db.read() as tx:
             assert (await subscriptions.get(tx, ALL_PARTNERS, second)).proposed_organisation_id == ids[1]
     async with service.db.write() as tx:
-        await outbox.emit_internal(tx, CHANGED, RegisterChanged(uuid4(), uuid4()))
+        await outbox.emit_internal(tx, CHANGED, RegisterChangedEvent(uuid4(), uuid4()))
     await service.drain()
     async with service.db.read() as tx:
         assert (await subscriptions.get(tx, ALL_PARTNERS, first)).proposed_organisation_id == ids[1]

@@ -200,7 +200,7 @@ async def test_v6_addresses_and_names_are_forgotten(service: Service, api: Clien
     service.clock.advance(days=31)
     await service.drain()
     async with service.db.write() as tx:
-        await organisation_confirmations.erase_contacts(tx, 1_000_000)
+        await organisation_confirmations.erase_contacts_of_closed_confirmations(tx, 1_000_000)
     [one] = await confirmations_of(service, made)
     assert (one.email, one.name, one.role, one.answer) == (None, None, None, "confirmed")
 

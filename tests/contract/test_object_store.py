@@ -69,13 +69,14 @@ async def test_an_http_endpoint_of_ours_and_a_missing_bucket(tmp_path: Path) -> 
         given = settings.read_settings(
             documents_url="s3://documents/almoner", documents_endpoint=address, data_dir=tmp_path
         )
-        assert await backends.check_storage(given) == "s3://documents/almoner"
+        await backends.check_document_storage(given)
+        assert backends.document_storage_location(given) == "s3://documents/almoner"
         assert stored == {}, "what was written is removed"
         await backends.build_storage(given).write_deployment_record("one", b"here")
         assert list(stored.values()) == [b"here"]
         missing = settings.read_settings(documents_url="s3://nowhere/x", documents_endpoint=address)
         with pytest.raises(StorageUnavailable) as refused:
-            await backends.check_storage(missing)
+            await backends.check_document_storage(missing)
         with pytest.raises(StorageUnavailable):  # answered 503, and tried again
             await backends.build_storage(missing).write_deployment_record("one", b"here")
     assert "NoSuchBucket" in describe_error(refused.value)

@@ -131,7 +131,7 @@ async def test_stripe_is_asked_for_the_webhook_endpoint() -> None:
             stub.account.endpoints = [{**made, "enabled_events": list(EVENTS), **endpoint}]
             answer = await providers.check_stripe(given)
             assert answer is not None
-            return answer[0], answer[1].partition("; ")[2]
+            return answer.ok, answer.message.partition("; ")[2]
 
         ours = "https://api.example.org/callbacks/stripe"
         assert await found() == (True, f"told at {ours}")
@@ -148,8 +148,8 @@ async def test_stripe_is_asked_for_the_webhook_endpoint() -> None:
         stub.account.endpoints = None
         answer = await providers.check_stripe(given)
         assert answer is not None
-        assert answer[0]
-        assert answer[1].endswith("the key may not read webhook endpoints, so they were not looked at")
+        assert answer.ok
+        assert answer.message.endswith("the key may not read webhook endpoints, so they were not looked at")
 
 
 async def test_a_certificate_that_expires_soon_is_told_in_time(tmp_path: Path) -> None:

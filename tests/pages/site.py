@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 
 from almoner.cli.ports import open_listening_sockets
 from almoner.cli.serve import serve_application
-from almoner.provider_test.app import SimulatedProvider
+from almoner.provider_test.app import SimulatedPaymentProvider
 from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.database import TestDatabase
@@ -49,7 +49,7 @@ class Site:
     """The running pages. ``seen`` holds what browsers asked for: method, address and Referer of every request."""
 
     service: Service
-    provider: SimulatedProvider
+    provider: SimulatedPaymentProvider
     api: Client
     browser: Browser
     base_url: str

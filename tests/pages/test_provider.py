@@ -15,7 +15,7 @@ import pytest
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.addresses import AddressPolicy
 from almoner.platform.outbound.client import OutboundClient
-from almoner.provider_test.app import SimulatedProvider
+from almoner.provider_test.app import SimulatedPaymentProvider
 from almoner.provider_test.domain import MAX_ATTEMPTS
 from tests.support.receivers import Receiver, receiver, reply
 from tests.support.service import Service
@@ -30,7 +30,7 @@ OWN = {"Sec-Fetch-Site": "same-origin"}
 class Till:
     """The provider with a merchant that receives its notices."""
 
-    app: SimulatedProvider
+    app: SimulatedPaymentProvider
     http: httpx.AsyncClient
     merchant: Receiver
     lines: list[bytes]
@@ -82,7 +82,7 @@ async def simulator(service: Service) -> AsyncIterator[Till]:
     lines: list[bytes] = []
     outbound = OutboundClient(AddressPolicy(loopback=True))
     async with receiver() as merchant:
-        app = SimulatedProvider(service.db, outbound, Telemetry(lines.append), url=URL, secret=SECRET)
+        app = SimulatedPaymentProvider(service.db, outbound, Telemetry(lines.append), url=URL, secret=SECRET)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=URL) as http:
             yield Till(app, http, merchant, lines)
         await outbound.close()

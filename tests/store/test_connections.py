@@ -208,6 +208,6 @@ async def test_closing_waits_for_those_in_use_and_turns_others_away(connections:
     end.set()
     assert await working == 1
     for other in others:
-        connections.discard(other)
+        connections.return_after_error(other)
     async with asyncio.timeout(30):
         await closing

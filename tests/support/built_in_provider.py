@@ -13,7 +13,7 @@ from almoner.giving.checkout.payments.domain import DisputeStatus, SavedPaymentM
 from almoner.platform.outbound.addresses import AddressPolicy
 from almoner.platform.outbound.client import OutboundClient
 from almoner.provider_test import service as provider_test
-from almoner.provider_test.app import SimulatedProvider
+from almoner.provider_test.app import SimulatedPaymentProvider
 from almoner.provider_test.domain import Card, DeclineReason
 from tests.support.fake_provider import SECRET
 from tests.support.service import Service
@@ -66,7 +66,7 @@ async def serving_provider(service: Service) -> AsyncIterator[Till]:
     with socket.create_server(("127.0.0.1", 0)) as port:
         url = f"http://127.0.0.1:{port.getsockname()[1]}"
         outbound = OutboundClient(AddressPolicy(loopback=True))
-        app = SimulatedProvider(service.db, outbound, service.services.telemetry, url=url, secret=SECRET)
+        app = SimulatedPaymentProvider(service.db, outbound, service.services.telemetry, url=url, secret=SECRET)
         server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, ws="none"))
         running = asyncio.create_task(server.serve(sockets=[port]))
         adapter = TestProvider(url, SECRET)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from almoner.nonprofits.registers.domain import (
-    ReaderNote,
     RegisterEntry,
+    RegisterFileRemark,
     RegisterLink,
     RejectedRow,
     UnnumberedRow,
@@ -48,7 +48,7 @@ class Reading:
     bad: list[RejectedRow]
     unnumbered: list[UnnumberedRow]
     unread: list[UnreadableValue]
-    notes: list[ReaderNote]
+    notes: list[RegisterFileRemark]
 
     @property
     def one(self) -> RegisterEntry:
@@ -71,7 +71,7 @@ def read(source: RegisterSource, *files: File | bytes | str | Path) -> Reading:
         RejectedRow: reading.bad,
         UnnumberedRow: reading.unnumbered,
         UnreadableValue: reading.unread,
-        ReaderNote: reading.notes,
+        RegisterFileRemark: reading.notes,
     }
     for row in source.read([_file(file) for file in files]):
         kinds[type(row)].append(row)  # type: ignore[attr-defined]

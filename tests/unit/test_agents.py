@@ -217,13 +217,13 @@ def test_a_guesser_is_right_less_than_once_in_5000_verifications() -> None:
     "office", ["info@a.example", "Contact@a.example", "head.office@a.example", "sekretariat@a.example"]
 )
 def test_an_office_is_asked(office: str) -> None:
-    official_contacts.ensure_office_mailbox(office)
+    official_contacts.ensure_role_mailbox(office)
 
 
 @pytest.mark.parametrize("person", ["ada@a.example", "ada.byron@a.example", "a.b-1815@a.example", "informal@a.example"])
 def test_a_person_is_not_asked(person: str) -> None:
     with pytest.raises(OfficialContactRefused):
-        official_contacts.ensure_office_mailbox(person)
+        official_contacts.ensure_role_mailbox(person)
 
 
 def test_unknown_codes_are_no_reason() -> None:

@@ -125,7 +125,7 @@ def test_bounded_memory(figures: Figures, tmp_path: Path, monkeypatch: pytest.Mo
             look()
     took = time.monotonic() - started
     worked = time.process_time() - worked - sum(file.cost[0] for file in files)
-    assert seen == {"RegisterEntry": organisations, "RegisterLink": organisations // 2, "ReaderNote": 6}
+    assert seen == {"RegisterEntry": organisations, "RegisterLink": organisations // 2, "RegisterFileRemark": 6}
     assert max(grown) < MOST_MEMORY
     pace = f"{rows / worked:,.0f} rows/s, {organisations / worked:,.0f} bodies/s"
     figures.write(

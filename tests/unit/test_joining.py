@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from almoner.cli.coalescing import CoalescingTransport
+from almoner.cli.write_coalescing import WriteCoalescingTransport
 
 
 class Sent:
@@ -29,12 +29,12 @@ class Sent:
 
 
 @pytest.fixture
-async def ends() -> tuple[CoalescingTransport, Sent]:
+async def ends() -> tuple[WriteCoalescingTransport, Sent]:
     sent = Sent()
-    return CoalescingTransport(cast("asyncio.Transport", sent), asyncio.get_running_loop()), sent
+    return WriteCoalescingTransport(cast("asyncio.Transport", sent), asyncio.get_running_loop()), sent
 
 
-async def test_head_and_body_are_one_write(ends: tuple[CoalescingTransport, Sent]) -> None:
+async def test_head_and_body_are_one_write(ends: tuple[WriteCoalescingTransport, Sent]) -> None:
     joined, sent = ends
     joined.write(b"head ")
     assert sent.calls == []
@@ -44,14 +44,14 @@ async def test_head_and_body_are_one_write(ends: tuple[CoalescingTransport, Sent
     assert sent.calls == [b"head body"]
 
 
-async def test_a_head_alone_waits_for_no_body(ends: tuple[CoalescingTransport, Sent]) -> None:
+async def test_a_head_alone_waits_for_no_body(ends: tuple[WriteCoalescingTransport, Sent]) -> None:
     joined, sent = ends
     joined.write(b"head")
     await asyncio.sleep(0)
     assert sent.calls == [b"head"]
 
 
-async def test_of_a_stream_no_more_than_one_piece_is_held(ends: tuple[CoalescingTransport, Sent]) -> None:
+async def test_of_a_stream_no_more_than_one_piece_is_held(ends: tuple[WriteCoalescingTransport, Sent]) -> None:
     joined, sent = ends
     for piece in (b"1", b"2", b"3", b"4", b"5"):
         joined.write(piece)
@@ -60,14 +60,14 @@ async def test_of_a_stream_no_more_than_one_piece_is_held(ends: tuple[Coalescing
     assert b"".join(sent.calls) == b"12345"
 
 
-async def test_what_is_held_goes_before_the_end(ends: tuple[CoalescingTransport, Sent]) -> None:
+async def test_what_is_held_goes_before_the_end(ends: tuple[WriteCoalescingTransport, Sent]) -> None:
     joined, sent = ends
     joined.write(b"all")
     joined.close()
     assert (sent.calls, joined.is_closing()) == ([b"all"], True)
 
 
-async def test_nothing_is_written_to_one_who_left(ends: tuple[CoalescingTransport, Sent]) -> None:
+async def test_nothing_is_written_to_one_who_left(ends: tuple[WriteCoalescingTransport, Sent]) -> None:
     joined, sent = ends
     joined.write(b"late")
     sent.close()

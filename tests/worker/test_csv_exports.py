@@ -19,7 +19,7 @@ from almoner.adapters.storage_objects import open_storage
 from almoner.dashboard import exports
 from almoner.dashboard.api_request_source import ApiRequestSource
 from almoner.dashboard.list_files import MAX_DOWNLOAD, ListFiles
-from almoner.dashboard.member_calls import MemberCalls
+from almoner.dashboard.member_api_client import MemberApiClient
 from almoner.dashboard.record_lists import API_REQUESTS
 from almoner.platform.database.counters import add_to_list_total
 from almoner.platform.files.storage import BlobStore
@@ -248,7 +248,7 @@ def parts_of(service: Service) -> exports.JobDependencies:
     folder = service.services.settings.documents_url
     assert folder is not None
     blobs = BlobStore(open_storage(folder, Path()), service.db.deployment.vault, service.db.deployment.identity)
-    calls = MemberCalls(service.services.api)
+    calls = MemberApiClient(service.services.api)
     return exports.JobDependencies(
         ListFiles(service.db, calls, {API_REQUESTS: ApiRequestSource(service.db)}), blobs, TranslationCatalogues()
     )

@@ -34,7 +34,13 @@ from almoner.adapters.registers_ccew_tables import (
 from almoner.adapters.registers_values import ValueReader, format_date, parse_amount, parse_date, parse_websites
 from almoner.adapters.title_case import to_title_case
 from almoner.nonprofits.registers import ports as registers_ports
-from almoner.nonprofits.registers.domain import ReaderNote, RegisterEntry, RegisterLink, RejectedRow, UnreadableValue
+from almoner.nonprofits.registers.domain import (
+    RegisterEntry,
+    RegisterFileRemark,
+    RegisterLink,
+    RejectedRow,
+    UnreadableValue,
+)
 from almoner.nonprofits.registers.ports import SourceFile
 
 _REGISTRY: Final = "CCEW"
@@ -95,7 +101,7 @@ class CcewReader:
                 if name in places:
                     yield from _read_table(join, table, files[places[name]], places[name])
                 else:
-                    yield ReaderNote(f"the table {name} is not among the files; not known: {table.absent}")
+                    yield RegisterFileRemark(f"the table {name} is not among the files; not known: {table.absent}")
             join.finish_loading()
             for charity in join.read_charities():
                 yield _entry(charity)

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from almoner.cli.coalescing import CoalescingProtocol
+from almoner.cli.write_coalescing import WriteCoalescingHttpProtocol
 from almoner.kit.errors import IncorrectParams, Problem, RequestHeadersTooLarge
 from almoner.kit.ids import new_id
 from almoner.kit.time import SystemClock
@@ -78,9 +78,9 @@ class OpenConnections:
     limits: ConnectionLimits = field(default_factory=ConnectionLimits.for_this_process)
     trusted_proxies: Sequence[IPv4Network | IPv6Network] = ()
     count: int = 0
-    _peers: "dict[str, dict[BoundedProtocol, None]]" = field(default_factory=dict)
+    _peers: "dict[str, dict[ConnectionLimitedHttpProtocol, None]]" = field(default_factory=dict)
 
-    def try_add(self, protocol: "BoundedProtocol") -> bool:
+    def try_add(self, protocol: "ConnectionLimitedHttpProtocol") -> bool:
         """Add a new connection. Returns False if the limit is reached."""
         near = network_of_client(protocol.address)
         peer = self._peers.get(near, {})
@@ -96,7 +96,7 @@ class OpenConnections:
             self.count += 1
         return room
 
-    def remove(self, protocol: "BoundedProtocol") -> None:
+    def remove(self, protocol: "ConnectionLimitedHttpProtocol") -> None:
         """Remove a closed connection. Does nothing if the connection was never added."""
         near = network_of_client(protocol.address)
         peer = self._peers.get(near, {})
@@ -118,19 +118,19 @@ class OpenConnections:
             elif protocol.has_rested(now):
                 protocol.transport.close()
 
-    def _end_idle(self, peer: "dict[BoundedProtocol, None]") -> bool:
+    def _end_idle(self, peer: "dict[ConnectionLimitedHttpProtocol, None]") -> bool:
         """Close the oldest connection that has not sent a request, or the connection that has been idle for longest."""
         resting = [protocol for protocol in peer if not protocol.is_busy]
         last = next((protocol for protocol in resting if protocol.is_awaiting_head), resting[0] if resting else None)
         return self._end(last)
 
-    def _end_slowest(self, protocols: "Iterable[BoundedProtocol]") -> bool:
+    def _end_slowest(self, protocols: "Iterable[ConnectionLimitedHttpProtocol]") -> bool:
         """Close the connection with the slowest incoming body. Only a limited number of connections are compared."""
         looked_at = islice(protocols, _MOST_COMPARED)
         rates = {protocol: rate for protocol in looked_at if (rate := protocol.body_rate) is not None}
         return self._end(min(rates, key=rates.__getitem__, default=None))
 
-    def _end(self, protocol: "BoundedProtocol | None") -> bool:
+    def _end(self, protocol: "ConnectionLimitedHttpProtocol | None") -> bool:
         if protocol is None:
             return False
         self.remove(protocol)
@@ -144,7 +144,7 @@ class OpenConnections:
         return False
 
 
-class BoundedProtocol(CoalescingProtocol):
+class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
     """A uvicorn protocol that enforces these limits."""
 
     def __init__(self, connections: OpenConnections, **given: Any) -> None:

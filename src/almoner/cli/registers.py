@@ -1,7 +1,7 @@
 """``almoner registers``: import registers of nonprofits, compare imports and roll them back."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final
@@ -42,7 +42,7 @@ _SAMPLE_FILES: Final = {
 """The folder and title of the sample file that is included for each source."""
 _LOAD: Final = "registerload"
 _SHOWN: Final = 10
-_Rejected = list[tuple[str, int, str, str]]
+_Rejected = Sequence[tuple[str, int, str, str]]
 
 Source = Annotated[str, typer.Argument(help=f"Source: {', '.join(REGISTER_SOURCES)}, or a mapping file (.toml).")]
 

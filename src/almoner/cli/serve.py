@@ -18,7 +18,7 @@ from almoner import migrations, settings, worker
 from almoner.app import create_app, create_worker_app
 from almoner.cli import local, logs, outputs
 from almoner.cli.allocation import limit_memory_arenas, return_freed_memory
-from almoner.cli.connection_limits import BoundedProtocol, OpenConnections
+from almoner.cli.connection_limits import ConnectionLimitedHttpProtocol, OpenConnections
 from almoner.cli.ports import open_listening_sockets
 from almoner.cli.service_manager import notify, passed_sockets
 from almoner.nonprofits.organisations import flows as organisations_flows
@@ -100,7 +100,7 @@ async def serve_application(
     config = uvicorn.Config(
         app,
         loop="none",
-        http=cast("type[BoundedProtocol]", partial(BoundedProtocol, connections)),
+        http=cast("type[ConnectionLimitedHttpProtocol]", partial(ConnectionLimitedHttpProtocol, connections)),
         ws="none",
         lifespan="off",
         access_log=False,

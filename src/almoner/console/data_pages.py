@@ -15,9 +15,9 @@ from almoner.console.data_register_actions import RegisterActions
 from almoner.console.data_register_pages import LOADS, REGISTERS, RegisterPages
 from almoner.console.data_upload_pages import UploadPages
 from almoner.console.data_watchlist_pages import WatchlistPages
-from almoner.console.desk_pages import DeskLine, DeskSection
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.lists import ListRouteBuilder
+from almoner.console.operator_start_page import StartPageLine, StartPageSection
 from almoner.nonprofits.registers import service as registers
 from almoner.platform.database.transactions import Tx
 
@@ -29,17 +29,17 @@ async def _count_late(tx: Tx) -> int:
 COUNTERS: Final[dict[str, Counter]] = {LOADS: registers.count_undecided, REGISTERS: _count_late}
 
 
-def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
+def start_page_sections(_context: ConsoleContext) -> Sequence[StartPageSection]:
     """The start page's section about registers."""
 
-    async def waiting(tx: Tx, _visitor: Visitor) -> list[DeskLine]:
+    async def waiting(tx: Tx, _visitor: Visitor) -> list[StartPageLine]:
         return [
-            DeskLine("Imports in quarantine", f"{LOADS}?status=quarantined", await registers.count_undecided(tx)),
-            DeskLine("Registers past their maximum age", REGISTERS, await _count_late(tx)),
-            DeskLine("Merges waiting for a second person", MERGES, await count_waiting(tx)),
+            StartPageLine("Imports in quarantine", f"{LOADS}?status=quarantined", await registers.count_undecided(tx)),
+            StartPageLine("Registers past their maximum age", REGISTERS, await _count_late(tx)),
+            StartPageLine("Merges waiting for a second person", MERGES, await count_waiting(tx)),
         ]
 
-    return [DeskSection("Data", ADMINISTRATORS, waiting)]
+    return [StartPageSection("Data", ADMINISTRATORS, waiting)]
 
 
 def routes(context: ConsoleContext) -> list[Route]:

@@ -10,7 +10,6 @@ from almoner.access.accounts.page_guard import Visitor
 from almoner.access.notifications import service as notifications
 from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import MOST_COUNTED, ConsoleContext, Counter
-from almoner.console.desk_pages import DeskLine, DeskSection
 from almoner.console.health_audit_pages import AuditPages
 from almoner.console.health_emails import HealthEmails
 from almoner.console.health_facts import list_expiries, load_lines
@@ -19,6 +18,7 @@ from almoner.console.health_jobs import HealthJobs
 from almoner.console.health_receivers import HealthReceivers
 from almoner.console.links import ADMINISTRATORS, EVERYBODY
 from almoner.console.lists import ListRouteBuilder
+from almoner.console.operator_start_page import StartPageLine, StartPageSection
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 from almoner.platform.events import dispatcher
@@ -63,13 +63,13 @@ _WORDS: Final = {
 }
 
 
-def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
+def start_page_sections(_context: ConsoleContext) -> Sequence[StartPageSection]:
     """The health section of the start page."""
-    return [DeskSection("Health", EVERYBODY, _desk_lines)]
+    return [StartPageSection("Health", EVERYBODY, _start_page_lines)]
 
 
-async def _desk_lines(tx: Tx, _visitor: Visitor) -> Sequence[DeskLine]:
-    return [DeskLine(words, path, await _COUNTS[path](tx)) for path, words in _WORDS.items()]
+async def _start_page_lines(tx: Tx, _visitor: Visitor) -> Sequence[StartPageLine]:
+    return [StartPageLine(words, path, await _COUNTS[path](tx)) for path, words in _WORDS.items()]
 
 
 def routes(context: ConsoleContext) -> list[Route]:

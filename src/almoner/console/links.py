@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from almoner.access.accounts.domain import OPERATORS_DESK, NavigationLink
+from almoner.access.accounts.domain import OPERATOR_START_PAGE, NavigationLink
 from almoner.access.people.domain import OPERATOR_ROLES, Role
 
 EVERYBODY: Final[frozenset[Role]] = frozenset(OPERATOR_ROLES)
@@ -17,7 +17,7 @@ def _link(words: str, path: str, roles: frozenset[Role], group: str) -> Navigati
     return NavigationLink(words, path, roles, operators=True, group=group)
 
 
-_DESK: Final = (_link("Desk", OPERATORS_DESK, EVERYBODY, "Desk"),)
+_DESK: Final = (_link("Desk", OPERATOR_START_PAGE, EVERYBODY, "Desk"),)
 _REVIEWS: Final = (
     _link("Open reviews", "/reviews", REVIEWERS, "Reviews"),
     _link("Second looks", "/reviews/second-looks", REVIEWERS, "Reviews"),
@@ -62,9 +62,9 @@ _HEALTH: Final = (
 )
 
 LINKS: Final = (*_DESK, *_REVIEWS, *_MONEY, *_DATA, *_PARTNERS)
-"""Navigation links in display order. The links about people follow; they are in ``access.operators.pages.LINKS``."""
+"""Navigation links in display order. After them come the links to people, from ``access.operators.pages.LINKS``."""
 LAST_LINKS: Final = (_link("Sessions", "/sessions", ADMINISTRATORS, "People"), *_HEALTH)
-"""After those about people."""
+"""Navigation links after the links to people."""
 
 RECORD_PAGES: Final[Mapping[str, str]] = {
     "operator": "/operators",

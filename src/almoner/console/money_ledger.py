@@ -145,7 +145,7 @@ class LedgerPages:
         problem = ""
         if asked:
             async with self._context.db.read() as tx:
-                owners = await store.ledger_owners_of(tx, asked)
+                owners = await store.list_ids_of_ledger_owners(tx, asked)
                 found = await ledger.list_transfers_of_owners(tx, owners) if owners else []
                 names = await self._names(tx, found)
             lines = [self._line(one, names, None) for one in found]

@@ -11,9 +11,9 @@ from almoner.access.accounts.page_guard import Visitor
 from almoner.access.operators import service as operators
 from almoner.access.operators.domain import Approval
 from almoner.console.context import MOST_COUNTED, ConsoleContext
-from almoner.console.desk_pages import DeskLine
 from almoner.console.links import FINANCE
 from almoner.console.money_records import FIRST, WAITS, names_of_deciders, names_of_organisations
+from almoner.console.operator_start_page import StartPageLine
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.settlements import service as settlements
@@ -129,12 +129,12 @@ def _address_of(one: Approval) -> tuple[str, str] | None:
             return None
 
 
-async def list_waiting(tx: Tx) -> list[DeskLine]:
+async def list_waiting(tx: Tx) -> list[StartPageLine]:
     """How many items of each kind of work are waiting, and how long the oldest has waited."""
     return [*await _banking_work(tx), *await _payment_work(tx), *await _disbursing_work(tx)]
 
 
-async def _banking_work(tx: Tx) -> list[DeskLine]:
+async def _banking_work(tx: Tx) -> list[StartPageLine]:
     open_lines = await bank_statements.count_lines(tx, LineFilters(status="open"), MOST_COUNTED)
     oldest_line = await bank_statements.oldest_open_since(tx)
     unbooked = await settlements.unbooked_lines(tx, 1)
@@ -145,22 +145,22 @@ async def _banking_work(tx: Tx) -> list[DeskLine]:
     uploaded_at = uploads[-1].uploaded_at if uploads else None
     unbooked_since = unbooked[0].stored.since if unbooked else None
     return [
-        DeskLine("Statement lines to match", "/bank-statement-lines?status=open", open_lines, oldest_line),
-        DeskLine("Uploaded statements to book", "/bank-statements/upload", len(uploads), uploaded_at),
-        DeskLine("Unmatched settlement lines", "/settlements/unmatched", unbooked_count, unbooked_since),
-        DeskLine(
+        StartPageLine("Statement lines to match", "/bank-statement-lines?status=open", open_lines, oldest_line),
+        StartPageLine("Uploaded statements to book", "/bank-statements/upload", len(uploads), uploaded_at),
+        StartPageLine("Unmatched settlement lines", "/settlements/unmatched", unbooked_count, unbooked_since),
+        StartPageLine(
             "Provider payouts without a bank line",
             "/settlements/provider-payouts",
             len(payouts),
             payouts[0].since if payouts else None,
         ),
-        DeskLine(
+        StartPageLine(
             "Missing or incomplete statements", "/bank-statements/gaps", len(gaps), gaps[0].since if gaps else None
         ),
     ]
 
 
-async def _payment_work(tx: Tx) -> list[DeskLine]:
+async def _payment_work(tx: Tx) -> list[StartPageLine]:
     held = await suspense.list_for_operators(tx, "held", None, None, 1)
     held_count = await suspense.count_for_operators(tx, "held", None, MOST_COUNTED)
     unsent = await refunds.unsent_refunds(tx, 1)
@@ -168,30 +168,34 @@ async def _payment_work(tx: Tx) -> list[DeskLine]:
     disputed = await disputes.list_for_operators(tx, DisputeStatus.OPEN, None, 1)
     disputed_count = await disputes.count_for_operators(tx, DisputeStatus.OPEN, MOST_COUNTED)
     return [
-        DeskLine(
+        StartPageLine(
             "Unallocated payments",
             "/unallocated-payments?status=held",
             held_count,
             held[0].received_at if held else None,
         ),
-        DeskLine("Failed refunds", "/refunds/failed", unsent_count, unsent[0].ended_at if unsent else None),
-        DeskLine("Open disputes", "/disputes?status=open", disputed_count, disputed[0].opened_at if disputed else None),
+        StartPageLine("Failed refunds", "/refunds/failed", unsent_count, unsent[0].ended_at if unsent else None),
+        StartPageLine(
+            "Open disputes", "/disputes?status=open", disputed_count, disputed[0].opened_at if disputed else None
+        ),
     ]
 
 
-async def _disbursing_work(tx: Tx) -> list[DeskLine]:
+async def _disbursing_work(tx: Tx) -> list[StartPageLine]:
     proposed = await payee_bank_accounts.list_for_operators(tx, "proposed", None, None, 1)
     proposed_count = await payee_bank_accounts.count_for_operators(tx, "proposed", None, MOST_COUNTED)
     holds = await disbursements.active_holds_page(tx, 1, 0)
     holds_count = await disbursements.count_active_holds(tx)
     sent = await disbursements.count_for_operators(tx, OperatorFilters(status="SENT"), MOST_COUNTED)
     return [
-        DeskLine(
+        StartPageLine(
             "Payee accounts to approve",
             "/payee-accounts?status=proposed",
             proposed_count,
             proposed[0].proposed.at if proposed else None,
         ),
-        DeskLine("Nonprofits on hold", "/disbursements/holds", holds_count, holds[0][1].decided_at if holds else None),
-        DeskLine("Disbursements sent, not confirmed", "/disbursements?status=SENT", sent),
+        StartPageLine(
+            "Nonprofits on hold", "/disbursements/holds", holds_count, holds[0][1].decided_at if holds else None
+        ),
+        StartPageLine("Disbursements sent, not confirmed", "/disbursements?status=SENT", sent),
     ]

@@ -7,7 +7,6 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
 from almoner.console.context import MOST_COUNTED, ConsoleContext, Counter
-from almoner.console.desk_pages import DeskLine, DeskSection
 from almoner.console.links import FINANCE
 from almoner.console.money_disbursements import DisbursementPages
 from almoner.console.money_disputes import DisputePages
@@ -23,6 +22,7 @@ from almoner.console.money_refunds import RefundPages
 from almoner.console.money_settlements import SettlementPages
 from almoner.console.money_statements import StatementPages
 from almoner.console.money_unallocated import UnallocatedPaymentPages
+from almoner.console.operator_start_page import StartPageLine, StartPageSection
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.refunds import service as refunds
 from almoner.giving.accounting.suspense import service as suspense
@@ -78,12 +78,12 @@ def routes(context: ConsoleContext) -> list[Route]:
     ]
 
 
-def desk_sections(context: ConsoleContext) -> Sequence[DeskSection]:
+def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
     """The start page's section for finance."""
 
-    async def waiting(tx: Tx, visitor: Visitor) -> list[DeskLine]:
+    async def waiting(tx: Tx, visitor: Visitor) -> list[StartPageLine]:
         looks = [one for one in await list_second_looks(tx, context.operator_id(visitor)) if not one.mine]
-        second = DeskLine("Waiting for a second person", "/money", len(looks), looks[0].since if looks else None)
+        second = StartPageLine("Waiting for a second person", "/money", len(looks), looks[0].since if looks else None)
         return [second, *await list_waiting(tx)]
 
-    return [DeskSection("Money", FINANCE, waiting)]
+    return [StartPageSection("Money", FINANCE, waiting)]

@@ -14,20 +14,20 @@ from almoner.console import (
     review_pages,
 )
 from almoner.console.context import ConsoleContext
-from almoner.console.desk_pages import DeskPages, DeskSection
+from almoner.console.operator_start_page import OperatorStartPage, StartPageSection
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _PARTS: Final = (review_pages, money_pages, data_pages, partner_pages, people_session_pages, health_pages)
-"""The parts of the console. Each module has ``routes(context)``, ``desk_sections(context)`` and ``COUNTERS``."""
+"""The parts of the console. Each module has ``routes(context)``, ``start_page_sections(context)`` and ``COUNTERS``."""
 
 
 def routes(context: ConsoleContext) -> list[Route]:
     """The Starlette routes of all parts."""
-    sections: list[DeskSection] = []
+    sections: list[StartPageSection] = []
     made: list[Route] = []
     for part in _PARTS:
         context.counters.update(part.COUNTERS)
-        sections += part.desk_sections(context)
+        sections += part.start_page_sections(context)
         made += part.routes(context)
-    return [*DeskPages(context, sections).routes(), *made]
+    return [*OperatorStartPage(context, sections).routes(), *made]

@@ -16,10 +16,10 @@ from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.console.actions import ActionPages
 from almoner.console.context import ConsoleContext, Counter
-from almoner.console.desk_pages import DeskSection
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.logo_uploads import LOGO, upload_logo
+from almoner.console.operator_start_page import StartPageSection
 from almoner.console.partner_ids import PATH, partner_of_path, partner_path
 from almoner.console.partner_key_pages import KEY_KINDS, PartnerKeyPages
 from almoner.console.partner_member_actions import member_actions
@@ -37,7 +37,7 @@ _MEMBERS: Final = 100
 _LONGEST_NAME: Final = 200
 
 
-def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
+def start_page_sections(_context: ConsoleContext) -> Sequence[StartPageSection]:
     """No sections: partners have no work that waits for operators."""
     return []
 

@@ -13,9 +13,9 @@ from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import SignIn
 from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext, Counter
-from almoner.console.desk_pages import DeskSection
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
+from almoner.console.operator_start_page import StartPageSection
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Column, Fact
@@ -25,7 +25,7 @@ COUNTERS: Final[dict[str, Counter]] = {}
 _ID: Final = "signin"
 
 
-def desk_sections(_context: ConsoleContext) -> Sequence[DeskSection]:
+def start_page_sections(_context: ConsoleContext) -> Sequence[StartPageSection]:
     """No section: sessions need no decisions."""
     return []
 

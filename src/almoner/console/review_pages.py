@@ -10,7 +10,6 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import Visitor
 from almoner.access.operators import service as operators
 from almoner.console.context import MOST_COUNTED, ConsoleContext, Counter
-from almoner.console.desk_pages import DeskLine, DeskSection
 from almoner.console.links import REVIEWERS
 from almoner.console.lists import (
     ConsoleList,
@@ -21,6 +20,7 @@ from almoner.console.lists import (
     page_by_position,
     parse_position,
 )
+from almoner.console.operator_start_page import StartPageLine, StartPageSection
 from almoner.console.partner_ids import names_of_partners
 from almoner.console.review_cases import CasePages
 from almoner.console.review_decisions import DecisionPages
@@ -98,29 +98,29 @@ def routes(context: ConsoleContext) -> list[Route]:
     ]
 
 
-def desk_sections(context: ConsoleContext) -> Sequence[DeskSection]:
+def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
     """The start page's section for reviewers."""
 
-    async def waiting(tx: Tx, visitor: Visitor) -> list[DeskLine]:
+    async def waiting(tx: Tx, visitor: Visitor) -> list[StartPageLine]:
         by = context.operator_id(visitor)
         mine = await reviews.list_open_reviews(tx, ReviewFilters(holder=by), MOST_COUNTED + 1)
         late = await reviews.list_open_reviews(tx, ReviewFilters(due_until=tx.now), MOST_COUNTED + 1)
         lines = [
-            DeskLine("Claimed by you", f"{REVIEWS}?holder=mine", len(mine), mine[0].asked_at if mine else None),
-            DeskLine("Overdue", f"{REVIEWS}?due=overdue", len(late), late[0].asked_at if late else None),
+            StartPageLine("Claimed by you", f"{REVIEWS}?holder=mine", len(mine), mine[0].asked_at if mine else None),
+            StartPageLine("Overdue", f"{REVIEWS}?due=overdue", len(late), late[0].asked_at if late else None),
         ]
         for kind, count, oldest in await reviews.count_open_reviews(tx):
-            lines.append(DeskLine(KIND_WORDS[kind], f"{REVIEWS}?kind={kind}", count, oldest))
+            lines.append(StartPageLine(KIND_WORDS[kind], f"{REVIEWS}?kind={kind}", count, oldest))
         counted = await verifications.count_waiting(tx)
         for waits, (words, _) in VERIFICATION_WORDS.items():
             first = await verifications.list_waiting(tx, 1, kind=waits)
             count, _ = counted["flag" if waits == "verification_flag" else "verification"]
-            lines.append(DeskLine(words, f"{REVIEWS}?kind={waits}", count, first[0].since if first else None))
+            lines.append(StartPageLine(words, f"{REVIEWS}?kind={waits}", count, first[0].since if first else None))
         looks = await reviews.list_waiting_second_looks(tx, by, MOST_COUNTED + 1)
-        lines.append(DeskLine("Second looks", SECOND_LOOKS, len(looks), looks[0].selected_at if looks else None))
+        lines.append(StartPageLine("Second looks", SECOND_LOOKS, len(looks), looks[0].selected_at if looks else None))
         return lines
 
-    return [DeskSection("Reviews", REVIEWERS, waiting)]
+    return [StartPageSection("Reviews", REVIEWERS, waiting)]
 
 
 class _ReviewQueue:

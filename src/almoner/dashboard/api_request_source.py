@@ -12,7 +12,7 @@ from almoner.access.keys.domain import (
     ApiRequestFilter,
     parse_request_id,
 )
-from almoner.dashboard.member_calls import CallRefused, Member, Record, RecordPage
+from almoner.dashboard.member_api_client import CallRefused, Member, Record, RecordPage
 from almoner.kit.errors import NotFound
 from almoner.kit.time import iso_timestamp
 from almoner.platform.database.transactions import Database, Partner, Tx

@@ -13,7 +13,7 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import member_realm
 from almoner.dashboard import store
 from almoner.dashboard.domain import PERSONAL, RECEIPT_SENDERS, REFUNDERS, has_scope, roles_with_scope
-from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
+from almoner.dashboard.member_api_client import CallRefused, MemberApiClient, Record
 from almoner.dashboard.record_lists import DONATIONS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import new_form_key, render_page
@@ -43,7 +43,7 @@ class DonationPages:
     """Pages about donations."""
 
     def __init__(
-        self, context: PageContext, calls: MemberCalls, records: RecordPages, rules: DisbursementRules
+        self, context: PageContext, calls: MemberApiClient, records: RecordPages, rules: DisbursementRules
     ) -> None:
         self._context = context
         self._calls = calls

@@ -15,7 +15,7 @@ from almoner.dashboard import exports, store_exports
 from almoner.dashboard.domain import EXPORTERS, CsvExport, RecordList
 from almoner.dashboard.exports import MOST_EXPORTS, PATH
 from almoner.dashboard.list_files import MAX_DOWNLOAD, ListFiles, list_query_string
-from almoner.dashboard.member_calls import CallRefused
+from almoner.dashboard.member_api_client import CallRefused
 from almoner.dashboard.record_lists import LISTS
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound

@@ -17,7 +17,7 @@ from almoner.access.people.domain import NoSuchPerson, Person, member_realm
 from almoner.dashboard import store_exports
 from almoner.dashboard.domain import EXPORT_RETENTION, EXPORTERS, CsvExport, RecordList, has_scope
 from almoner.dashboard.list_files import ListFiles, shows_donors
-from almoner.dashboard.member_calls import CallRefused, JobMember, Member
+from almoner.dashboard.member_api_client import CallRefused, JobMember, Member
 from almoner.dashboard.record_lists import LISTS
 from almoner.dashboard.store_exports import list_referenced_blob_keys as list_referenced_blob_keys
 from almoner.platform.database.transactions import Partner, Tx

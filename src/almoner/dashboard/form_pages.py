@@ -10,7 +10,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHandler, redirect_to
 from almoner.access.accounts.page_texts import PageTexts, in_english, in_english_joined, language_choices, texts_of
 from almoner.dashboard.domain import FormField, RecordAction, RecordForm, RecordList, roles_with_scope
-from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record, every_record
+from almoner.dashboard.member_api_client import CallRefused, MemberApiClient, Record, every_record
 from almoner.dashboard.record_forms import FormValues, blank_form, body_of_form, form_of_record, submitted_form_values
 from almoner.dashboard.record_lists import CONFIGURATIONS, ORGANISATIONS
 from almoner.dashboard.record_pages import RecordPages
@@ -26,7 +26,7 @@ Choices = list[tuple[str, str]]
 class FormPages:
     """The pages of the forms and actions that lists declare."""
 
-    def __init__(self, context: PageContext, calls: MemberCalls, records: RecordPages) -> None:
+    def __init__(self, context: PageContext, calls: MemberApiClient, records: RecordPages) -> None:
         self._context = context
         self._calls = calls
         self._records = records

@@ -13,7 +13,7 @@ from almoner.access.partners import service as partners
 from almoner.access.people import service as people
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard.domain import has_scope
-from almoner.dashboard.member_calls import MemberCalls
+from almoner.dashboard.member_api_client import MemberApiClient
 from almoner.dashboard.record_lists import DISBURSEMENTS, DONATIONS, REQUESTS_TO_PAY, SUBMISSIONS
 from almoner.dashboard.rendering import render_page
 from almoner.dashboard.webhook_pages import PATH as WEBHOOKS
@@ -44,7 +44,7 @@ class FirstStep:
 class HomePages:
     """Pages about the home page."""
 
-    def __init__(self, context: PageContext, calls: MemberCalls) -> None:
+    def __init__(self, context: PageContext, calls: MemberApiClient) -> None:
         self._context = context
         self._calls = calls
 

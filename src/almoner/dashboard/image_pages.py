@@ -11,7 +11,7 @@ from almoner.access.accounts.domain import MEMBERS_HOME
 from almoner.access.accounts.page_guard import Handler, PageContext, Visitor, redirect_to
 from almoner.access.accounts.page_texts import in_english_joined
 from almoner.dashboard.domain import RecordList, roles_with_scope
-from almoner.dashboard.member_calls import CallRefused, MemberCalls
+from almoner.dashboard.member_api_client import CallRefused, MemberApiClient
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import new_form_key, render_page
 from almoner.kit.errors import ContentTooLarge, Problem
@@ -24,7 +24,7 @@ _MAX_BYTES: Final = 5 * 1024 * 1024
 class ImagePages:
     """The image pages of each list whose records have an image."""
 
-    def __init__(self, context: PageContext, calls: MemberCalls, records: RecordPages) -> None:
+    def __init__(self, context: PageContext, calls: MemberApiClient, records: RecordPages) -> None:
         self._context = context
         self._calls = calls
         self._records = records

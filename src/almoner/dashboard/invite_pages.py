@@ -7,7 +7,7 @@ from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_
 from almoner.access.accounts.page_texts import texts_of
 from almoner.access.partners import service as partners
 from almoner.dashboard.domain import roles_with_scope
-from almoner.dashboard.member_calls import Record
+from almoner.dashboard.member_api_client import Record
 from almoner.dashboard.record_lists import INVITES
 from almoner.dashboard.record_pages import RecordPages
 from almoner.kit.time import parse_timestamp

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from almoner.dashboard import store
 from almoner.dashboard.domain import PERSONAL, RecordList, SortOrder, has_scope
 from almoner.dashboard.facts import value_at_path
-from almoner.dashboard.member_calls import CallRefused, Member, MemberCalls, Record, RecordPage, every_record
+from almoner.dashboard.member_api_client import CallRefused, Member, MemberApiClient, Record, RecordPage, every_record
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.pages.csv_files import csv_line
 
@@ -32,7 +32,7 @@ class RecordSource(Protocol):
 class ListFiles:
     """Reads the records of lists, and writes them as files."""
 
-    def __init__(self, db: Database, calls: MemberCalls, sources: Mapping[RecordList, RecordSource]) -> None:
+    def __init__(self, db: Database, calls: MemberApiClient, sources: Mapping[RecordList, RecordSource]) -> None:
         """``sources``: of lists that no call of the interface returns."""
         self._db = db
         self._calls = calls

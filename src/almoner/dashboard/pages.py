@@ -27,7 +27,7 @@ from almoner.dashboard.limit_pages import PATH as LIMITS
 from almoner.dashboard.limit_pages import SCOPE as LIMITS_SCOPE
 from almoner.dashboard.limit_pages import LimitPages
 from almoner.dashboard.list_files import ListFiles
-from almoner.dashboard.member_calls import MemberCalls
+from almoner.dashboard.member_api_client import MemberApiClient
 from almoner.dashboard.preference_pages import PATH as PREFERENCES
 from almoner.dashboard.preference_pages import PreferencePages
 from almoner.dashboard.question_pages import QuestionPages
@@ -104,7 +104,7 @@ def routes(
     ``form_preview``: shows the hosted form of applications. ``limits``: of the rate of requests.
     ``dossiers``: by the type of identifiers.
     """
-    context, calls = PageContext(gate.db, gate, pages), MemberCalls(api)
+    context, calls = PageContext(gate.db, gate, pages), MemberApiClient(api)
     files = ListFiles(gate.db, calls, {API_REQUESTS: ApiRequestSource(gate.db)})
     records = RecordPages(context, calls, LISTS, files, dossiers)
     return [

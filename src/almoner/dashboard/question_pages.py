@@ -14,7 +14,7 @@ from almoner.access.accounts.page_texts import PageTexts, in_english, in_english
 from almoner.access.partners import service as partners
 from almoner.dashboard.configuration_pages import FormPreview
 from almoner.dashboard.domain import roles_with_scope
-from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
+from almoner.dashboard.member_api_client import CallRefused, MemberApiClient, Record
 from almoner.dashboard.question_forms import (
     KINDS,
     LanguageTexts,
@@ -48,7 +48,7 @@ Problems = dict[str, Markup]
 class QuestionPages:
     """The pages of the questions of one configuration."""
 
-    def __init__(self, context: PageContext, calls: MemberCalls, records: RecordPages, render: FormPreview) -> None:
+    def __init__(self, context: PageContext, calls: MemberApiClient, records: RecordPages, render: FormPreview) -> None:
         self._context = context
         self._calls = calls
         self._records = records

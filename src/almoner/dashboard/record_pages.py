@@ -39,7 +39,7 @@ from almoner.dashboard.list_files import (
     requested_order,
     search_parameters,
 )
-from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
+from almoner.dashboard.member_api_client import CallRefused, MemberApiClient, Record
 from almoner.dashboard.record_lists import ORGANISATIONS
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
@@ -63,7 +63,7 @@ class RecordPages:
     def __init__(
         self,
         context: PageContext,
-        calls: MemberCalls,
+        calls: MemberApiClient,
         lists: Sequence[RecordList],
         files: ListFiles,
         dossiers: Mapping[str, DossierLoader],

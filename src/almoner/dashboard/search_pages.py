@@ -14,7 +14,7 @@ from almoner.access.partners import service as partners
 from almoner.access.people.domain import MEMBER_ROLES
 from almoner.dashboard import store_search
 from almoner.dashboard.domain import PERSONAL, RecordList, has_scope
-from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
+from almoner.dashboard.member_api_client import CallRefused, MemberApiClient, Record
 from almoner.dashboard.record_lists import ORGANISATIONS, PATHS_BY_ID_TYPE, SEARCHED_LISTS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import render_page
@@ -39,7 +39,7 @@ class SearchGroup:
 class SearchPages:
     """Pages about search."""
 
-    def __init__(self, context: PageContext, calls: MemberCalls, records: RecordPages) -> None:
+    def __init__(self, context: PageContext, calls: MemberApiClient, records: RecordPages) -> None:
         self._context = context
         self._calls = calls
         self._records = records

@@ -7,7 +7,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor
 from almoner.dashboard.domain import has_scope, roles_with_scope
-from almoner.dashboard.member_calls import MemberCalls
+from almoner.dashboard.member_api_client import MemberApiClient
 from almoner.dashboard.record_lists import SUBMISSIONS
 from almoner.dashboard.record_pages import RecordPages
 
@@ -18,7 +18,7 @@ _DECIDES: Final = "validation_submissions:write"
 class SubmissionPages:
     """The page."""
 
-    def __init__(self, context: PageContext, calls: MemberCalls, records: RecordPages) -> None:
+    def __init__(self, context: PageContext, calls: MemberApiClient, records: RecordPages) -> None:
         self._context = context
         self._calls = calls
         self._records = records

@@ -9,7 +9,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import PageContext, Visitor, redirect_to
 from almoner.access.accounts.page_texts import PageTexts, in_english_joined, texts_of
 from almoner.dashboard.domain import roles_with_scope
-from almoner.dashboard.member_calls import CallRefused, MemberCalls, Record
+from almoner.dashboard.member_api_client import CallRefused, MemberApiClient, Record
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
 from almoner.platform.events.event_types import EVENT_TYPES
@@ -28,7 +28,7 @@ _PAGE: Final = 25
 class WebhookPages:
     """Pages about webhooks."""
 
-    def __init__(self, context: PageContext, calls: MemberCalls) -> None:
+    def __init__(self, context: PageContext, calls: MemberApiClient) -> None:
         self._context = context
         self._calls = calls
 

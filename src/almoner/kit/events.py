@@ -10,7 +10,7 @@ T = TypeVar("T")
 class InternalEvent(Generic[T]):
     """An internal event, declared in the ``domain`` of its emitting slice.
 
-    Example: ``SENT = InternalEvent("internal.x", RefundSent)``. ``record``: its payload type, checked in
+    Example: ``SENT = InternalEvent("internal.x", RefundSentEvent)``. ``record``: its payload type, checked in
     ``outbox.emit_internal`` and ``tasks.reacts_to``.
     """
 

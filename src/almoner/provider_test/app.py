@@ -16,7 +16,7 @@ from almoner.provider_test.callbacks import CallbackSender
 from almoner.provider_test.pages import TEMPLATES, PaymentPages
 
 
-class SimulatedProvider:
+class SimulatedPaymentProvider:
     """The test provider as an ASGI application. ``secret``: authenticates the API and signs callbacks."""
 
     def __init__(

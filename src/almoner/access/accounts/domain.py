@@ -17,7 +17,7 @@ HOMES: Final = ("/account/{partner}", OPERATORS_HOME)
 DASHBOARD_HOME: Final = "/home"
 """Where members with a role begin, under the address of their account."""
 
-OPERATORS_DESK: Final = "/desk"
+OPERATOR_START_PAGE: Final = "/desk"
 """Where operators begin, under the address of their account."""
 
 PROVIDER_ACCOUNT: Final = "/provider-account"

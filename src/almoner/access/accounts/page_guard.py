@@ -24,7 +24,7 @@ from almoner.access.accounts.domain import (
     DASHBOARD_HOME,
     MEMBERS_HOME,
     OPERATOR_PORTAL,
-    OPERATORS_DESK,
+    OPERATOR_START_PAGE,
     OPERATORS_HOME,
     ROLE_NAMES,
     UNKNOWN_PORTAL,
@@ -337,7 +337,7 @@ class PageGuard:
             found = await sign_ins.find_by_secret(tx, portal.realm, new_sign_in.secret)
         if not found or not found[1].roles:
             return portal.home
-        return portal.home + (DASHBOARD_HOME if portal.realm.partner else OPERATORS_DESK)
+        return portal.home + (DASHBOARD_HOME if portal.realm.partner else OPERATOR_START_PAGE)
 
     def redirect_to_second_factor(
         self, portal: AccountPortal, needed: SecondFactorRequired, next_path: str

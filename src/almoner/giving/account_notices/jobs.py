@@ -10,7 +10,7 @@ from almoner.giving.account_notices import service
 from almoner.giving.account_notices.pages import PAGE_PURPOSE
 from almoner.giving.disbursing.organisation_confirmations.ports import NonprofitContacts
 from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_accounts
-from almoner.giving.disbursing.payee_bank_accounts.domain import ACCOUNT_PROPOSED, PayeeAccountProposed
+from almoner.giving.disbursing.payee_bank_accounts.domain import ACCOUNT_PROPOSED, PayeeAccountProposedEvent
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs import queue
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
@@ -23,7 +23,7 @@ contact_tasks: Final = TasksWith[NonprofitContacts]()
 
 
 @tasks.reacts_to(ACCOUNT_PROPOSED)
-async def on_account_proposed(tx: Tx, proposed: Sequence[PayeeAccountProposed]) -> None:
+async def on_account_proposed(tx: Tx, proposed: Sequence[PayeeAccountProposedEvent]) -> None:
     """Enqueue the jobs."""
     reported = sorted({one.account for one in proposed})
     await queue.enqueue_jobs(tx, [NOTIFY.new_job(About(account), unique=str(account)) for account in reported])

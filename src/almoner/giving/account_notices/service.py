@@ -27,7 +27,7 @@ async def notify_nonprofit(tx: Tx, account_id: UUID, contact: NonprofitContact |
     if contact is None or account.status not in ("proposed", "approved"):
         return
     named = tx.ids.text("payeeaccount", account.id)
-    of = await verifications.list_pending_and_approved(tx, account.organisation_id)
+    of = await verifications.list_pending_and_approved_verifications(tx, account.organisation_id)
     unseen = [
         one for one in of if one.checks[CHECK] == "succeeded" and named not in await _confirmed_accounts(tx, one.id)
     ]

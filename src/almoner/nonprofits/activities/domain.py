@@ -65,14 +65,14 @@ NO_TAGS: Final = AssignedTags((), MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
-class RetaggingCompleted:
+class RetaggingCompletedEvent:
     """The internal event that a retagging run ended."""
 
     application: UUID
     changed: int
 
 
-RETAGGING_COMPLETED: Final = InternalEvent("internal.activities_applied", RetaggingCompleted)
+RETAGGING_COMPLETED: Final = InternalEvent("internal.activities_applied", RetaggingCompletedEvent)
 """Reported when the rules have been applied to all organisations."""
 
 

@@ -6,7 +6,12 @@ from typing import Any, Final
 from uuid import UUID
 
 from almoner.nonprofits.activities import rules, store
-from almoner.nonprofits.activities.domain import RETAGGING_COMPLETED, AssignedTags, RetaggingCompleted, RetaggingRun
+from almoner.nonprofits.activities.domain import (
+    RETAGGING_COMPLETED,
+    AssignedTags,
+    RetaggingCompletedEvent,
+    RetaggingRun,
+)
 from almoner.nonprofits.activities.store import TaggedOrganisation
 from almoner.nonprofits.registers.domain import RegisterEntry
 from almoner.platform.database.transactions import Database, Tx
@@ -45,7 +50,7 @@ async def retag_organisations(
             await store.update_retagging_progress(tx, application)
             if not organisations:
                 await outbox.emit_internal(
-                    tx, RETAGGING_COMPLETED, RetaggingCompleted(application.id, application.changed)
+                    tx, RETAGGING_COMPLETED, RetaggingCompletedEvent(application.id, application.changed)
                 )
                 if record is not None:
                     await record(tx, application)

@@ -14,7 +14,7 @@ from almoner.nonprofits.merges.store import count_ambiguous_links as count_ambig
 from almoner.nonprofits.merges.store import has_links as has_links
 from almoner.nonprofits.merges.store import revert_links_of_load as revert_links_of_load
 from almoner.nonprofits.organisations import service as organisations
-from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged, RegisterLink
+from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent, RegisterLink
 from almoner.nonprofits.registries import domain as registries_domain
 from almoner.nonprofits.registries import service as registries
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
@@ -81,7 +81,7 @@ async def apply_links_to_organisations(
     await store.set_planner_join_method(tx, is_small=True)
     await _apply_principals(tx, load_id, day, collected_only=narrow)
     await organisations.schedule_load_notifications(tx, load_id)
-    await outbox.emit_internal(tx, CHANGED, RegisterChanged(registry_id, load_id))
+    await outbox.emit_internal(tx, CHANGED, RegisterChangedEvent(registry_id, load_id))
 
 
 async def _apply_successors(tx: Tx, load_id: UUID, day: datetime, *, collected_only: bool) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -201,12 +201,19 @@ async def list_register_successions(tx: Tx, *, collected_only: bool) -> list[Suc
     return [Succession(row["id"], row["successor"], row["kind"], row["at"]) for row in rows]
 
 
+class DuplicatePair(NamedTuple):
+    """Two records of one organisation."""
+
+    organisation_id: UUID
+    other_organisation_id: UUID
+
+
 @across_partners("registers")
-async def list_duplicate_pairs(tx: Tx, *, collected_only: bool) -> list[tuple[UUID, UUID]]:
+async def list_duplicate_pairs(tx: Tx, *, collected_only: bool) -> list[DuplicatePair]:
     """All unambiguous pairs of duplicate records."""
     within = _LINKS_WITHIN if collected_only else ""
     rows = await tx.fetch(f"select o.id, t.id as other {_LINKED} and l.kind = 'same' {within} and not is_ambiguous(l)")
-    return [(row["id"], row["other"]) for row in rows]
+    return [DuplicatePair(row["id"], row["other"]) for row in rows]
 
 
 async def has_links(tx: Tx, source: str, part: str) -> bool:

@@ -299,13 +299,13 @@ class Branding:
 
 
 @dataclass(frozen=True, slots=True)
-class PublicDetailsChanged:
+class PublicDetailsChangedEvent:
     """The internal event that an organisation's public details changed, such as its branding."""
 
     organisation: UUID
 
 
-PUBLIC_DETAILS_CHANGED: Final = InternalEvent("internal.organisation_details_changed", PublicDetailsChanged)
+PUBLIC_DETAILS_CHANGED: Final = InternalEvent("internal.organisation_details_changed", PublicDetailsChangedEvent)
 """Emitted when what is shown of an organisation changes, but not its register data."""
 
 

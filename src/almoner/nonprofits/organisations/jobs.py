@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from almoner.nonprofits.organisations import service
-from almoner.nonprofits.organisations.domain import PUBLIC_DETAILS_CHANGED, PublicDetailsChanged
+from almoner.nonprofits.organisations.domain import PUBLIC_DETAILS_CHANGED, PublicDetailsChangedEvent
 from almoner.nonprofits.organisations.ports import FollowerLookup
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import JobContext, TasksWith
@@ -29,7 +29,7 @@ async def notify_followers_of_load(
 
 @tasks.reacts_to(PUBLIC_DETAILS_CHANGED)
 async def on_public_details_changed(
-    followers: Sequence[FollowerLookup], tx: Tx, changed: Sequence[PublicDetailsChanged]
+    followers: Sequence[FollowerLookup], tx: Tx, changed: Sequence[PublicDetailsChangedEvent]
 ) -> None:
     """Notify followers of these organisations, once for several changes in quick succession."""
     await service.notify_followers(tx, followers, list(dict.fromkeys(one.organisation for one in changed)))

@@ -27,7 +27,7 @@ from almoner.nonprofits.organisations.domain import (
     Namesake,
     Organisation,
     OrganisationChange,
-    PublicDetailsChanged,
+    PublicDetailsChangedEvent,
     RegistryNumberTaken,
     UnlistedOrganisation,
 )
@@ -98,7 +98,7 @@ async def readable_names(tx: Tx, scope: Scope, organisation_ids: Collection[UUID
 
 
 async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
-    """The record as of a day. Raises NotFound, also if it was not known then."""
+    """The record as of a day. Raises NotFound if it does not exist or was not known then."""
     return await point_in_time.get_as_of(tx, scope, organisation_id, day)
 
 
@@ -279,7 +279,7 @@ async def schedule_load_notifications(tx: Tx, load_id: UUID) -> None:
 
 async def emit_public_details_changed(tx: Tx, organisation_id: UUID) -> None:
     """Notify followers that an organisation's public details changed, such as its branding."""
-    await outbox.emit_internal(tx, domain.PUBLIC_DETAILS_CHANGED, PublicDetailsChanged(organisation_id))
+    await outbox.emit_internal(tx, domain.PUBLIC_DETAILS_CHANGED, PublicDetailsChangedEvent(organisation_id))
 
 
 async def notify_followers_batch(tx: Tx, followers: Sequence[FollowerLookup], load_id: UUID) -> bool:

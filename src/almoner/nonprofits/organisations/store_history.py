@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -247,9 +247,16 @@ async def advance_notification(tx: Tx, load_id: UUID, last_notified_id: UUID | N
     )
 
 
+class ChangedRecord(NamedTuple):
+    """A changed record, and the record that answers for it."""
+
+    organisation_id: UUID
+    principal_id: UUID
+
+
 @across_partners("registers")
-async def records_changed_by_load(tx: Tx, load_id: UUID, after: UUID | None, limit: int) -> list[tuple[UUID, UUID]]:
-    """Records that a load changed, after one, by id: (record, the one that answers for it).
+async def records_changed_by_load(tx: Tx, load_id: UUID, after: UUID | None, limit: int) -> list[ChangedRecord]:
+    """Records that a load changed, after one, by ID.
 
     Of several records of one body only the one with the least id is among them.
     """
@@ -266,7 +273,7 @@ async def records_changed_by_load(tx: Tx, load_id: UUID, after: UUID | None, lim
         after,
         limit,
     )
-    return [(row["organisation_id"], row["principal"]) for row in rows]
+    return [ChangedRecord(row["organisation_id"], row["principal"]) for row in rows]
 
 
 @across_partners("registers")

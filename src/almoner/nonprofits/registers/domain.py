@@ -106,8 +106,8 @@ class UnreadableValue(NamedTuple):
     file: int = 0
 
 
-class ReaderNote(NamedTuple):
-    """A remark of the reader about its files as a whole."""
+class RegisterFileRemark(NamedTuple):
+    """A remark about the files of a register as a whole, made while they are read."""
 
     text: str
 
@@ -141,7 +141,7 @@ class LoadedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class RegisterQuarantined:
+class RegisterQuarantinedEvent:
     """The internal event that a register's load was quarantined."""
 
     source: str
@@ -149,19 +149,19 @@ class RegisterQuarantined:
     reasons: tuple[str, ...]
 
 
-QUARANTINED: Final = InternalEvent("internal.register_quarantined", RegisterQuarantined)
+QUARANTINED: Final = InternalEvent("internal.register_quarantined", RegisterQuarantinedEvent)
 """Told when files were put into quarantine."""
 
 
 @dataclass(frozen=True, slots=True)
-class RegisterChanged:
+class RegisterChangedEvent:
     """The internal event that a registry's data changed."""
 
     registry: UUID
     load: UUID
 
 
-CHANGED: Final = InternalEvent("internal.register_changed", RegisterChanged)
+CHANGED: Final = InternalEvent("internal.register_changed", RegisterChangedEvent)
 """Told when what is said of a registry's bodies may have changed."""
 
 

@@ -18,7 +18,7 @@ from almoner.nonprofits.registers.domain import (
     LoadedFile,
     RegisterImport,
     RegisterImportQuarantined,
-    RegisterQuarantined,
+    RegisterQuarantinedEvent,
     UnreadableColumns,
     add_unreadable_values,
 )
@@ -71,13 +71,13 @@ async def import_files(
     fresh = found if source.reads_files_together else fresh
     day = as_of or files.data_date_of_files(fresh)
     _check_data_date(db, day)
-    reading_id, pace = await reading.read_files(db, source, fresh, day, report)
+    staging_id, pace = await reading.read_files(db, source, fresh, day, report)
     async with db.write() as tx:
         await store.lock_registry(tx, registry.id)
-        if not await store_staging.lock_reading(tx, reading_id):
+        if not await store_staging.lock_reading(tx, staging_id):
             raise ImportInProgress(source.code)
-        load = await _ImportRun(tx, source, registry, reading_id, fresh, day, pace, few).finish(force=force)
-        await store_staging.end_reading(tx, reading_id)
+        load = await _ImportRun(tx, source, registry, staging_id, fresh, day, pace, few).finish(force=force)
+        await store_staging.end_reading(tx, staging_id)
         if record is not None:
             await record(tx, load)
     if load.status == "quarantined":
@@ -133,7 +133,7 @@ class _ImportRun:
     tx: Tx
     source: RegisterSource
     registry: Registry
-    reading_id: UUID
+    staging_id: UUID
     found: Sequence[ImportFile]
     data_date: datetime
     pace: ProgressReporter
@@ -141,25 +141,24 @@ class _ImportRun:
 
     async def finish(self, *, force: bool) -> RegisterImport:
         """Judge it, and merge it or keep why not."""
-        tx, reading_id = self.tx, self.reading_id
+        tx, staging_id = self.tx, self.staging_id
         self.pace.report_merge_steps(0, 1)
-        read = await store_staging.list_read_files(tx, reading_id)
-        await store_staging.tune_session_for_merge(tx, reading_id, is_small=_count_staged(read) <= self.few)
-        again = await self._rejected_repeats()
-        by_file = _fills_by_file(read, again)
+        read = await store_staging.list_read_files(tx, staging_id)
+        await store_staging.tune_session_for_merge(tx, staging_id, is_small=_count_staged(read) <= self.few)
+        by_file = _fills_by_file(read, await self._rejected_repeats())
         parts = _sum_fills(by_file)
         rows = sum(fills["rows"] for fills in parts.values())
         loaded = await store.list_imported_parts(tx, self.source.code)
         strays = await self._strays(parts, loaded, rows)
         parts = {part: fills for part, fills in parts.items() if part not in strays}
         parts |= {part: {"rows": 0} for part in await self._left_out(parts) if part in loaded}
-        bad = await store_staging.count_rejected_rows(tx, reading_id)
+        bad = await store_staging.count_rejected_rows_by_file(tx, staging_id)
         await store_staging.retain_rejected_numbers(
-            tx, reading_id, self.source.code, lists=self.source.lists_organisations
+            tx, staging_id, self.source.code, lists=self.source.lists_organisations
         )
         covered = [part for part in loaded if part in parts]
         await store_staging.retain_possibly_unreadable_numbers(
-            tx, reading_id, self.source.code, covered, doubtful=not force
+            tx, staging_id, self.source.code, covered, doubtful=not force
         )
         reasons = load_checks.quarantine_reasons(await self._judged(read, parts, loaded, sum(bad.values())))
         refused = bool(reasons) and (not force or not any(fills["rows"] for fills in parts.values()))
@@ -180,14 +179,15 @@ class _ImportRun:
             reasons=tuple(reasons) if refused else (),
             unnumbered=sum(one.unnumbered for one in read),
             unreadable_values=_unreadable_columns(read),
-            notes=await store_staging.list_reader_notes(tx, reading_id),
+            notes=await store_staging.list_file_remarks(tx, staging_id),
             carried_over=0 if refused else await store_staging.count_retained_numbers(tx),
         )
         if refused:
-            await outbox.emit_internal(tx, QUARANTINED, RegisterQuarantined(load.source, load.data_as_of, load.reasons))
+            event = RegisterQuarantinedEvent(load.source, load.data_as_of, load.reasons)
+            await outbox.emit_internal(tx, QUARANTINED, event)
         else:
             load = await self._merge(load, parts, loaded)
-        stored = await store_staging.list_rejected_rows(tx, reading_id, _KEPT_QUARANTINE)
+        stored = await store_staging.list_rejected_rows(tx, staging_id, _KEPT_QUARANTINE)
         await store.insert_load(tx, self.registry.id, load, stored, {} if refused else parts)
         return load
 
@@ -196,13 +196,13 @@ class _ImportRun:
     ) -> RegisterImport:
         others = [part for part in loaded if part not in parts]
         return await merge_load(
-            self.tx, self.source, self.registry.id, self.reading_id, load, parts, others, self.pace, self.few
+            self.tx, self.source, self.registry.id, self.staging_id, load, parts, others, self.pace, self.few
         )
 
     async def _rejected_repeats(self) -> dict[tuple[int, str], int]:
         if self.source.repeats_numbers:
             return {}
-        return await store_staging.reject_repeated_numbers(self.tx, self.reading_id)
+        return await store_staging.reject_repeated_numbers(self.tx, self.staging_id)
 
     async def _strays(
         self, parts: Mapping[str, FillCounts], loaded: Mapping[str, LoadedPart], rows: int
@@ -217,7 +217,7 @@ class _ImportRun:
             if parts[part]["rows"] <= rows * load_checks.MAX_REJECTED_SHARE
         ]
         return frozenset(few) - await store_staging.parts_with_known_numbers(
-            self.tx, self.reading_id, self.source.code, few
+            self.tx, self.staging_id, self.source.code, few
         )
 
     async def _left_out(self, parts: Mapping[str, FillCounts]) -> set[str]:
@@ -245,10 +245,10 @@ class _ImportRun:
         missing: list[str] = []
         if covered and covered.keys() == loaded.keys() and source.canary_numbers:
             probes = sorted(source.canary_numbers)
-            if not await store_staging.contains_any_number(tx, self.reading_id, probes):
+            if not await store_staging.contains_any_number(tx, self.staging_id, probes):
                 missing = await store.list_existing_numbers(tx, source.code, probes)
-        numbers, gone = await store_staging.count_missing_numbers(tx, self.reading_id, source.code, list(covered))
-        first = await store_staging.list_rejected_rows(tx, self.reading_id, 1)
+        numbers, gone = await store_staging.count_missing_numbers(tx, self.staging_id, source.code, list(covered))
+        first = await store_staging.list_rejected_rows(tx, self.staging_id, 1)
         return RegisterImportSummary(
             refused=tuple(one.refused for one in read if one.refused),
             rows=sum(fills["rows"] for fills in parts.values()),

@@ -18,7 +18,7 @@ from almoner.nonprofits.registers.domain import (
     ImportRefused,
     RegisterImport,
     RegisterImportQuarantined,
-    RegisterQuarantined,
+    RegisterQuarantinedEvent,
 )
 from almoner.nonprofits.registers.schedule import Refresh as Refresh
 from almoner.nonprofits.registers.schedule import RefreshStatus
@@ -230,7 +230,7 @@ async def _record_attempt(
 
 
 @tasks.reacts_to(QUARANTINED)
-async def on_register_quarantined(tx: Tx, quarantined: Sequence[RegisterQuarantined]) -> None:
+async def on_register_quarantined(tx: Tx, quarantined: Sequence[RegisterQuarantinedEvent]) -> None:
     """Mail every administrator that a register was not replaced, and why."""
     administrators = await operators.list_administrators(tx)
     for reported in quarantined:

@@ -48,7 +48,7 @@ async def merge_load(
     tx: Tx,
     source: RegisterSource,
     registry_id: UUID,
-    reading_id: UUID,
+    staging_id: UUID,
     load: RegisterImport,
     parts: Mapping[str, FillCounts],
     others: Sequence[str],
@@ -59,9 +59,9 @@ async def merge_load(
 
     Up to ``few`` rows that differ are looked up one by one.
     """
-    staged = store_staging.staging_table_name(reading_id)
+    staged = store_staging.staging_table_name(staging_id)
     if source.repeats_numbers:
-        staged = await store_merge.group_repeated_rows(tx, reading_id)
+        staged = await store_merge.group_repeated_rows(tx, staging_id)
     compared = load.rows <= few or await store_merge.has_entries(tx, source.code)
     if compared:
         day = load.data_as_of
@@ -79,7 +79,7 @@ async def merge_load(
     if source.lists_organisations:
         await merge_organisations(tx, doing, compared=compared)
     pace.report_merge_steps(3, _STEPS)
-    reported = await store_staging.list_links(tx, reading_id)
+    reported = await store_staging.list_links(tx, staging_id)
     # Without links in it, a file by itself says that there are none; an extract may come without their table.
     silent = () if source.reads_files_together else parts.keys()
     relinked = await merges.replace_links(tx, source.code, load.id, load.data_as_of, reported, silent)

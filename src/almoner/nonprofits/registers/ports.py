@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import BinaryIO, Protocol, runtime_checkable
 
 from almoner.nonprofits.registers.domain import (
-    ReaderNote,
     RegisterEntry,
+    RegisterFileRemark,
     RegisterLink,
     RejectedRow,
     UnnumberedRow,
@@ -14,7 +14,7 @@ from almoner.nonprofits.registers.domain import (
 )
 from almoner.nonprofits.registries.domain import DeclaredRegistry
 
-SourceRow = RegisterEntry | RegisterLink | RejectedRow | UnnumberedRow | UnreadableValue | ReaderNote
+SourceRow = RegisterEntry | RegisterLink | RejectedRow | UnnumberedRow | UnreadableValue | RegisterFileRemark
 """What a reader gives."""
 
 

@@ -15,8 +15,8 @@ from almoner.nonprofits.registers.domain import (
     FillCounts,
     ImportProgress,
     ImportRefused,
-    ReaderNote,
     RegisterEntry,
+    RegisterFileRemark,
     RegisterLink,
     RejectedRow,
     UnnumberedRow,
@@ -91,7 +91,7 @@ async def read_files(
             )
         ) is None:
             raise ImportInProgress(source.code)
-    reading_id, done = started
+    staging_id, done = started
     pace = ProgressReporter(sum(one.facts.bytes for one in import_files), report, db.deployment.clock.real_now)
     pace.rows = sum(one.rows for one in done)
     known = {one.position for one in done}
@@ -99,11 +99,11 @@ async def read_files(
     for place, together in _read_units(source, import_files):
         if place not in known:
             async with db.write() as tx:
-                if not await store_staging.lock_reading(tx, reading_id):
+                if not await store_staging.lock_reading(tx, staging_id):
                     raise ImportInProgress(source.code)
-                await _ReadUnit(tx, source, together, place, day, pace, before).read(reading_id)
+                await _ReadUnit(tx, source, together, place, day, pace, before).read(staging_id)
         before += sum(one.facts.bytes for one in together)
-    return reading_id, pace
+    return staging_id, pace
 
 
 def _read_units(source: RegisterSource, import_files: Sequence[ImportFile]) -> list[tuple[int, Sequence[ImportFile]]]:
@@ -143,12 +143,12 @@ class _ReadUnit:
     filled: dict[str, tuple[Counter[str], Counter[str]]] = field(default_factory=dict)
     unreadable_values: UnreadableColumns = field(default_factory=dict)
 
-    async def read(self, reading_id: UUID) -> None:
+    async def read(self, staging_id: UUID) -> None:
         """Into staging; what refuses the files is kept as the reason."""
         refused = None
         try:
             async with self.tx.savepoint():
-                await store_staging.copy_staging_rows(self.tx, reading_id, _iterate_in_thread(self._records()))
+                await store_staging.copy_staging_rows(self.tx, staging_id, _iterate_in_thread(self._records()))
         except ImportRefused as error:
             refused = str(error)
             if not any(one.facts.name in refused for one in self.found):
@@ -157,7 +157,7 @@ class _ReadUnit:
         read = FileReadResult(
             self.place, self.rows, self.staged, self.unnumbered, self._fills(), refused, self.unreadable_values
         )
-        await store_staging.insert_read_file(self.tx, reading_id, read)
+        await store_staging.insert_read_file(self.tx, staging_id, read)
 
     def _records(self) -> Iterator[tuple[Any, ...]]:
         """One record for each row that is kept."""
@@ -181,8 +181,8 @@ class _ReadUnit:
             case UnreadableValue():
                 self._unread(row.column, row.file, row.line, row.example)
                 return None
-            case ReaderNote():
-                return records.staging_row_of_reader_note(row, self.place)
+            case RegisterFileRemark():
+                return records.staging_row_of_file_remark(row, self.place)
             case RejectedRow():
                 key = parse_number_key(self.source.registry_code, row.number) if row.number else None
                 return records.staging_row_of_rejected_row(

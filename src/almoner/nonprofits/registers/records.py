@@ -13,7 +13,13 @@ import msgspec
 
 from almoner.nonprofits.activities import service as activities
 from almoner.nonprofits.organisations.domain import normalise_indexed_text
-from almoner.nonprofits.registers.domain import ReaderNote, RegisterEntry, RegisterLink, RejectedRow, UnnumberedRow
+from almoner.nonprofits.registers.domain import (
+    RegisterEntry,
+    RegisterFileRemark,
+    RegisterLink,
+    RejectedRow,
+    UnnumberedRow,
+)
 from almoner.nonprofits.registries.domain import parse_number_key
 
 ORGANISATION_COLUMNS: Final = (
@@ -89,12 +95,12 @@ def record_of_entry(entry: RegisterEntry) -> dict[str, Any]:
     return record
 
 
-def entry_of_record(part: str, record: Mapping[str, Any]) -> RegisterEntry:
-    """The entry that a stored record was made of."""
+def entry_of_record(register_part: str, record: Mapping[str, Any]) -> RegisterEntry:
+    """The entry that a stored record was made of. ``register_part``: the part of the register that lists it."""
     given = dict(record)
     if isinstance(dated := given.get("registration_date"), str):
         given["registration_date"] = datetime.fromisoformat(dated)
-    return RegisterEntry(part=part, **given)
+    return RegisterEntry(part=register_part, **given)
 
 
 def oversized_members(entry: RegisterEntry) -> dict[str, str]:
@@ -170,9 +176,9 @@ def staging_row_of_rejected_row(row: RejectedRow, place: int) -> tuple[Any, ...]
     )
 
 
-def staging_row_of_reader_note(note: ReaderNote, place: int) -> tuple[Any, ...]:
-    """The staging row of a reader's remark."""
-    return (None, place, 0, None, NOTE, "", _without_nul(note.text), *_NO_BODY)
+def staging_row_of_file_remark(remark: RegisterFileRemark, place: int) -> tuple[Any, ...]:
+    """The staging row of a remark about the files."""
+    return (None, place, 0, None, NOTE, "", _without_nul(remark.text), *_NO_BODY)
 
 
 def staging_row_of_unnumbered_row(row: UnnumberedRow, place: int) -> tuple[Any, ...]:

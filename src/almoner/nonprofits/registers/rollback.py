@@ -43,10 +43,10 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
     load_id = tx.new_id()
     if (started := await store_staging.begin_or_resume_reading_files(tx, source.code, [load_id.bytes])) is None:
         raise ImportInProgress(source.code)
-    reading_id, _ = started
-    total = await _stage(tx, source, reading_id, newest)
-    await store_staging.tune_session_for_merge(tx, reading_id, is_small=total <= FEW_ROWS)
-    staged = store_staging.staging_table_name(reading_id)
+    staging_id, _ = started
+    total = await _stage(tx, source, staging_id, newest)
+    await store_staging.tune_session_for_merge(tx, staging_id, is_small=total <= FEW_ROWS)
+    staged = store_staging.staging_table_name(staging_id)
     rows, counts = await store_merge.compare_reverted_rows(tx, source.code, staged, newest.id)
     await store_diff.mark_load_rolled_back(tx, newest.id)
     parts = await store_diff.restore_previous_parts(tx, source.code, newest.id)
@@ -79,17 +79,17 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
     relinked = await merges.revert_links_of_load(tx, newest.id, load_id)
     scope = await merging.scope_of_load(tx, doing, parts)
     await merges.apply_links_to_organisations(tx, load_id, newest.data_as_of, scope, relinked)
-    await store_staging.end_reading(tx, reading_id)
+    await store_staging.end_reading(tx, staging_id)
     return created
 
 
-async def _stage(tx: Tx, source: RegisterSource, reading_id: UUID, newest: RegisterImport) -> int:
+async def _stage(tx: Tx, source: RegisterSource, staging_id: UUID, newest: RegisterImport) -> int:
     """The versions that the load ended, as if a file held them; how many they are."""
     total = await store_diff.collect_ended_entries(tx, newest.id)
     for after in range(0, total, _AT_ONCE):
         ended = await store_diff.list_ended_entries(tx, after, after + _AT_ONCE)
         rows = [_staged_record(tx, source, newest.registry_code, row, after + nth) for nth, row in enumerate(ended)]
-        await store_staging.copy_staging_rows(tx, reading_id, rows)
+        await store_staging.copy_staging_rows(tx, staging_id, rows)
     return total
 
 

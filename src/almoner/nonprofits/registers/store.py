@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -295,14 +296,23 @@ def _load(rows: Sequence[Record]) -> RegisterImport:
     )
 
 
-async def list_rejected_rows(tx: Tx, load_id: UUID, limit: int) -> list[tuple[str, int, str, str]]:
-    """(file, line, reason, content) of the first rows of a load that were rejected."""
+class StoredRejectedRow(NamedTuple):
+    """A row of a register's file that could not be loaded."""
+
+    file_name: str
+    line: int
+    reason: str
+    content: str
+
+
+async def list_rejected_rows(tx: Tx, load_id: UUID, limit: int) -> list[StoredRejectedRow]:
+    """The first rejected rows of a load."""
     rows = await tx.fetch(
         "select file_name, line, reason, content from register_quarantine where load_id = $1 order by id limit $2",
         load_id,
         limit,
     )
-    return [(row["file_name"], row["line"], row["reason"], row["content"]) for row in rows]
+    return [StoredRejectedRow(row["file_name"], row["line"], row["reason"], row["content"]) for row in rows]
 
 
 @across_partners("registers")

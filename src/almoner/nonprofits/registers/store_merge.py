@@ -87,14 +87,14 @@ class MergeCounts:
         return self.added + self.changed + self.ignored_changes + self.removed
 
 
-async def group_repeated_rows(tx: Tx, reading_id: UUID) -> str:
+async def group_repeated_rows(tx: Tx, staging_id: UUID) -> str:
     """Combine the rows of each number into one; returns the name of their table."""
     await tx.execute(
         f"""
         create temporary table register_gathered on commit drop as
         select number_key, min(part) as part,
             jsonb_build_object('rows', jsonb_agg(record::jsonb order by file_position, line))::text as record
-        from {staging_table_name(reading_id)} where number_key is not null group by number_key
+        from {staging_table_name(staging_id)} where number_key is not null group by number_key
         """
     )
     await tx.execute("analyze register_gathered")

@@ -16,9 +16,9 @@ _NUMBERLESS: Final = f"""
 """
 
 
-def staging_table_name(reading_id: UUID) -> str:
+def staging_table_name(staging_id: UUID) -> str:
     """The staging of a reading; the database names it alike."""
-    return f"register_staged_{reading_id.hex}"
+    return f"register_staged_{staging_id.hex}"
 
 
 async def begin_or_resume_reading_files(
@@ -43,46 +43,46 @@ async def _begin_reading(
         return known["id"], await _intact_files(tx, known["id"], joined=joined)
     if known is not None:
         await end_reading(tx, known["id"])
-    reading_id = tx.new_id()
+    staging_id = tx.new_id()
     await tx.execute(
         "insert into register_reading (id, source, hashes, started_at) values ($1, $2, $3, $4)",
-        reading_id,
+        staging_id,
         source,
         list(hashes),
         tx.now,
     )
-    await tx.execute("select open_staging($1)", reading_id)
-    return reading_id, []
+    await tx.execute("select open_staging($1)", staging_id)
+    return staging_id, []
 
 
-async def _intact_files(tx: Tx, reading_id: UUID, *, joined: bool) -> list[FileReadResult]:
+async def _intact_files(tx: Tx, staging_id: UUID, *, joined: bool) -> list[FileReadResult]:
     """The files whose rows are all in staging still: a crash of the server empties it."""
     rows = await tx.fetch(
-        f"select file_position, count(*) as n from {staging_table_name(reading_id)} group by file_position"
+        f"select file_position, count(*) as n from {staging_table_name(staging_id)} group by file_position"
     )
     there = {row["file_position"]: row["n"] for row in rows}
-    read = await list_read_files(tx, reading_id)
+    read = await list_read_files(tx, staging_id)
     if joined:  # read at once, as the first: bad rows bear the place of the file that they stand in
         there = {one.position: sum(there.values()) for one in read}
     stored = [one for one in read if there.get(one.position, 0) == one.staged]
     lost = [one.position for one in read if one not in stored]
     if lost:
         await tx.execute(
-            f"delete from {staging_table_name(reading_id)} where $2::boolean or file_position = any($1::smallint[])",
+            f"delete from {staging_table_name(staging_id)} where $2::boolean or file_position = any($1::smallint[])",
             lost,
             joined,
         )
         await tx.execute(
             "delete from register_reading_file where reading_id = $1 and position = any($2::smallint[])",
-            reading_id,
+            staging_id,
             lost,
         )
     return stored
 
 
-async def list_read_files(tx: Tx, reading_id: UUID) -> list[FileReadResult]:
+async def list_read_files(tx: Tx, staging_id: UUID) -> list[FileReadResult]:
     """The files that were read, in their order."""
-    rows = await tx.fetch("select * from register_reading_file where reading_id = $1 order by position", reading_id)
+    rows = await tx.fetch("select * from register_reading_file where reading_id = $1 order by position", staging_id)
     return [
         FileReadResult(
             row["position"],
@@ -97,23 +97,23 @@ async def list_read_files(tx: Tx, reading_id: UUID) -> list[FileReadResult]:
     ]
 
 
-async def lock_reading(tx: Tx, reading_id: UUID) -> bool:
+async def lock_reading(tx: Tx, staging_id: UUID) -> bool:
     """Lock a reading; False if another process has locked or finished it."""
     try:
-        held = await tx.fetchval("select true from register_reading where id = $1 for update nowait", reading_id)
+        held = await tx.fetchval("select true from register_reading where id = $1 for update nowait", staging_id)
     except asyncpg.LockNotAvailableError:
         return False
     return bool(held)
 
 
 async def copy_staging_rows(
-    tx: Tx, reading_id: UUID, rows: AsyncIterable[tuple[Any, ...]] | Iterable[tuple[Any, ...]]
+    tx: Tx, staging_id: UUID, rows: AsyncIterable[tuple[Any, ...]] | Iterable[tuple[Any, ...]]
 ) -> None:
     """COPY records in the order of ``records.STAGING_COLUMNS``."""
-    await tx.copy_records(staging_table_name(reading_id), STAGING_COLUMNS, rows)
+    await tx.copy_records(staging_table_name(staging_id), STAGING_COLUMNS, rows)
 
 
-async def insert_read_file(tx: Tx, reading_id: UUID, read_result: FileReadResult) -> None:
+async def insert_read_file(tx: Tx, staging_id: UUID, read_result: FileReadResult) -> None:
     """A file is read: its rows are in staging when this is committed."""
     await tx.execute(
         """
@@ -121,7 +121,7 @@ async def insert_read_file(tx: Tx, reading_id: UUID, read_result: FileReadResult
             unreadable_values)
         values ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
-        reading_id,
+        staging_id,
         read_result.position,
         read_result.rows,
         read_result.staged,
@@ -132,7 +132,7 @@ async def insert_read_file(tx: Tx, reading_id: UUID, read_result: FileReadResult
     )
 
 
-async def tune_session_for_merge(tx: Tx, reading_id: UUID, *, is_small: bool) -> None:
+async def tune_session_for_merge(tx: Tx, staging_id: UUID, *, is_small: bool) -> None:
     """Set memory and planner settings for a merge, and analyse the staging table."""
     await tx.execute("set local work_mem = '64MB'")
     if not is_small:
@@ -140,15 +140,15 @@ async def tune_session_for_merge(tx: Tx, reading_id: UUID, *, is_small: bool) ->
         await tx.execute("set local enable_nestloop = off")
     # Search goes on beside it: a comparison of millions with helpers of its own would take every processor.
     await tx.execute("set local max_parallel_workers_per_gather = 0")
-    await tx.execute("select analyze_staging($1)", reading_id)
+    await tx.execute("select analyze_staging($1)", staging_id)
 
 
-async def reject_repeated_numbers(tx: Tx, reading_id: UUID) -> dict[tuple[int, str], int]:
+async def reject_repeated_numbers(tx: Tx, staging_id: UUID) -> dict[tuple[int, str], int]:
     """Keep one row for each repeated number; returns the rejected rows by (file, part).
 
     A row that says that the organisation is active comes before one that it is not, then the first one.
     """
-    table = staging_table_name(reading_id)
+    table = staging_table_name(staging_id)
     if not await tx.fetchval(
         f"select exists (select from {table} where number_key is not null group by number_key having count(*) > 1)"
     ):
@@ -173,30 +173,30 @@ async def reject_repeated_numbers(tx: Tx, reading_id: UUID) -> dict[tuple[int, s
     return {(row["file_position"], row["part"]): row["n"] for row in rows}
 
 
-async def count_rejected_rows(tx: Tx, reading_id: UUID) -> dict[int, int]:
-    """Bad rows by file."""
+async def count_rejected_rows_by_file(tx: Tx, staging_id: UUID) -> dict[int, int]:
+    """The number of rejected rows by the position of their file."""
     rows = await tx.fetch(
         f"""
-        select file_position, count(*) as n from {staging_table_name(reading_id)}
+        select file_position, count(*) as n from {staging_table_name(staging_id)}
         where {_REJECTED} group by file_position
         """
     )
     return {row["file_position"]: row["n"] for row in rows}
 
 
-async def list_reader_notes(tx: Tx, reading_id: UUID) -> tuple[str, ...]:
-    """The reader's notes about its files."""
+async def list_file_remarks(tx: Tx, staging_id: UUID) -> tuple[str, ...]:
+    """Remarks about the files."""
     rows = await tx.fetch(
-        f"select reason from {staging_table_name(reading_id)} where part = $1 and reason is not null", NOTE
+        f"select reason from {staging_table_name(staging_id)} where part = $1 and reason is not null", NOTE
     )
     return tuple(row["reason"] for row in rows)
 
 
-async def list_rejected_rows(tx: Tx, reading_id: UUID, limit: int) -> list[RejectedRow]:
+async def list_rejected_rows(tx: Tx, staging_id: UUID, limit: int) -> list[RejectedRow]:
     """The first bad rows in the order of the files."""
     rows = await tx.fetch(
         f"""
-        select file_position, line, reason, record from {staging_table_name(reading_id)} where {_REJECTED}
+        select file_position, line, reason, record from {staging_table_name(staging_id)} where {_REJECTED}
         order by file_position, line limit $1
         """,
         limit,
@@ -204,35 +204,35 @@ async def list_rejected_rows(tx: Tx, reading_id: UUID, limit: int) -> list[Rejec
     return [RejectedRow(row["line"], row["reason"], row["record"], row["file_position"]) for row in rows]
 
 
-async def list_links(tx: Tx, reading_id: UUID) -> list[RegisterLink]:
+async def list_links(tx: Tx, staging_id: UUID) -> list[RegisterLink]:
     """The links between numbers, in the order of the files."""
     rows = await tx.fetch(
         f"""
-        select record from {staging_table_name(reading_id)} where number_key is null and reason is null
+        select record from {staging_table_name(staging_id)} where number_key is null and reason is null
         order by file_position, line
         """
     )
     return [parse_staged_link(row["record"]) for row in rows]
 
 
-async def contains_any_number(tx: Tx, reading_id: UUID, keys: Sequence[str]) -> bool:
+async def contains_any_number(tx: Tx, staging_id: UUID, keys: Sequence[str]) -> bool:
     """Whether one of the numbers was read."""
     return bool(
         await tx.fetchval(
-            f"select exists (select from {staging_table_name(reading_id)} where number_key = any($1::text[]))",
+            f"select exists (select from {staging_table_name(staging_id)} where number_key = any($1::text[]))",
             list(keys),
         )
     )
 
 
-async def parts_with_known_numbers(tx: Tx, reading_id: UUID, source: str, parts: Sequence[str]) -> set[str]:
+async def parts_with_known_numbers(tx: Tx, staging_id: UUID, source: str, parts: Sequence[str]) -> set[str]:
     """Those of the parts in which a known number was read."""
     if not parts:
         return set()
     rows = await tx.fetch(
         f"""
         select distinct e.part from register_entry e
-        join {staging_table_name(reading_id)} s on s.number_key = e.number_key
+        join {staging_table_name(staging_id)} s on s.number_key = e.number_key
         where e.source = $1 and e.valid_to is null and e.part = any($2::text[])
         """,
         source,
@@ -241,13 +241,13 @@ async def parts_with_known_numbers(tx: Tx, reading_id: UUID, source: str, parts:
     return {row["part"] for row in rows}
 
 
-async def retain_rejected_numbers(tx: Tx, reading_id: UUID, source: str, *, lists: bool) -> None:
+async def retain_rejected_numbers(tx: Tx, staging_id: UUID, source: str, *, lists: bool) -> None:
     """Retain the stored entries of numbers with a rejected row.
 
     Rows of theirs that could be read are not taken: the rejected one may say the opposite. Where a source lists
     nobody, this holds for numbers too of which it says nothing yet.
     """
-    table = staging_table_name(reading_id)
+    table = staging_table_name(staging_id)
     await tx.execute(
         f"""
         create temporary table register_held on commit drop as
@@ -269,14 +269,14 @@ async def retain_rejected_numbers(tx: Tx, reading_id: UUID, source: str, *, list
 
 
 async def retain_possibly_unreadable_numbers(
-    tx: Tx, reading_id: UUID, source: str, complete_parts: Sequence[str], *, doubtful: bool
+    tx: Tx, staging_id: UUID, source: str, complete_parts: Sequence[str], *, doubtful: bool
 ) -> None:
     """Retain missing numbers that may belong to rows with an unreadable number.
 
     ``doubtful``: while a name tells it of one such row less than there are, every number that is missing is kept. Rows
     that are published without a number raise no such doubt.
     """
-    table = staging_table_name(reading_id)
+    table = staging_table_name(staging_id)
     if not await tx.fetchval(f"select exists (select from {table} where {_NUMBERLESS})"):
         return
     await tx.execute(
@@ -310,7 +310,7 @@ async def count_retained_numbers(tx: Tx) -> int:
 
 
 async def count_missing_numbers(
-    tx: Tx, reading_id: UUID, source: str, complete_parts: Sequence[str]
+    tx: Tx, staging_id: UUID, source: str, complete_parts: Sequence[str]
 ) -> tuple[int, int]:
     """The current numbers in parts of a source, and how many of them were not read."""
     if not complete_parts:
@@ -319,7 +319,7 @@ async def count_missing_numbers(
         f"""
         select count(*) as numbers, count(*) filter (where s.number_key is null) as removed
         from register_entry e
-        left join (select distinct number_key from {staging_table_name(reading_id)} where number_key is not null) s
+        left join (select distinct number_key from {staging_table_name(staging_id)} where number_key is not null) s
             on s.number_key = e.number_key
         where e.source = $1 and e.valid_to is null and e.part = any($2::text[])
             and not exists (select from register_held h where h.number_key = e.number_key)
@@ -331,7 +331,7 @@ async def count_missing_numbers(
     return row["numbers"], row["removed"]
 
 
-async def end_reading(tx: Tx, reading_id: UUID) -> None:
+async def end_reading(tx: Tx, staging_id: UUID) -> None:
     """Delete the staging table."""
-    await tx.execute("delete from register_reading where id = $1", reading_id)
-    await tx.execute("select drop_staging($1)", reading_id)
+    await tx.execute("delete from register_reading where id = $1", staging_id)
+    await tx.execute("select drop_staging($1)", staging_id)

@@ -66,20 +66,20 @@ class ConnectionPool:
         """A connection for the time of a block, queued for the current queue client."""
         return BorrowedConnection(self, current_queue_client())
 
-    async def acquire(self, claimant: QueueClient | None = None) -> "Held":
+    async def acquire(self, queue_client: QueueClient | None = None) -> "Held":
         """An open connection. Raises OSError or asyncpg.PostgresError.
 
         ConnectionUnavailable, which is an OSError, when it took too long, too many wait, or once ``close`` was called.
         """
-        if self._idle and _is_open(self._idle[-1][0]) and self._places.try_acquire(claimant):
+        if self._idle and _is_open(self._idle[-1][0]) and self._places.try_acquire(queue_client):
             return self._idle.pop()[0]
         try:
             async with asyncio.timeout(self._patience):
-                await self._places.acquire(claimant)
+                await self._places.acquire(queue_client)
                 try:
                     return await self._acquire()
                 except BaseException:
-                    self._places.release(claimant)
+                    self._places.release(queue_client)
                     raise
         except QueueFull as error:
             raise ConnectionUnavailable(str(error)) from None
@@ -96,20 +96,20 @@ class ConnectionPool:
         self._opened[connection] = time.monotonic()
         return connection
 
-    def release(self, connection: "Held", claimant: QueueClient | None = None) -> None:
+    def release(self, connection: "Held", queue_client: QueueClient | None = None) -> None:
         """Return a healthy connection for reuse; close the one that was idle for too long, or is too old."""
         now = time.monotonic()
         if now - self._opened[connection] > self._life_seconds:
-            self._run(self._retire(connection, claimant))
+            self._run(self._retire(connection, queue_client))
             return
         self._idle.append((connection, now))
-        self._places.release(claimant)
+        self._places.release(queue_client)
         if now - self._idle[0][1] > self._idle_seconds:
             self._run(self._close(self._idle.pop(0)[0]))
 
-    def discard(self, connection: "Held", claimant: QueueClient | None = None) -> None:
+    def return_after_error(self, connection: "Held", queue_client: QueueClient | None = None) -> None:
         """Return a connection after an error; asyncpg checks or closes it."""
-        self._run(self._discard(connection, claimant))
+        self._run(self._discard(connection, queue_client))
 
     def _run(self, ending: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(ending)
@@ -126,17 +126,17 @@ class ConnectionPool:
         with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
             await self._pool.release(connection, timeout=_CANCEL_SECONDS)
 
-    async def _retire(self, connection: "Held", claimant: QueueClient | None) -> None:
+    async def _retire(self, connection: "Held", queue_client: QueueClient | None) -> None:
         try:
             await self._close(connection)
         finally:
-            self._places.release(claimant)
+            self._places.release(queue_client)
 
-    async def _discard(self, connection: "Held", claimant: QueueClient | None) -> None:
+    async def _discard(self, connection: "Held", queue_client: QueueClient | None) -> None:
         try:
             await self._give_back(connection)
         finally:
-            self._places.release(claimant)
+            self._places.release(queue_client)
 
     async def close(self) -> None:
         """Close all connections after waiting for those in use; waiting callers fail."""
@@ -160,9 +160,9 @@ class BorrowedConnection:
 
     __slots__ = ("_claimant", "_connection", "_connections")
 
-    def __init__(self, connections: ConnectionPool, claimant: QueueClient | None) -> None:
+    def __init__(self, connections: ConnectionPool, queue_client: QueueClient | None) -> None:
         self._connections = connections
-        self._claimant = claimant
+        self._claimant = queue_client
 
     async def __aenter__(self) -> "Held":
         self._connection = await self._connections.acquire(self._claimant)
@@ -173,6 +173,6 @@ class BorrowedConnection:
             self._connections.release(self._connection, self._claimant)
             return
         lost = isinstance(error, asyncpg.InterfaceError) and not _is_open(self._connection)
-        self._connections.discard(self._connection, self._claimant)
+        self._connections.return_after_error(self._connection, self._claimant)
         if lost:  # as when the server of a transaction has gone: no wrong use, but nothing to go on with
             raise ConnectionUnavailable("the connection to the database was lost") from error

@@ -45,7 +45,7 @@ class ApiRequest:
         return str(self.scope["path"])
 
     @property
-    def id(self) -> str | None:
+    def request_id(self) -> str | None:
         """The ``Request-Id`` given by the edge."""
         return self.scope.get("almoner.request_id")
 

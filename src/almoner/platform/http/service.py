@@ -174,7 +174,7 @@ class ApiApplication:
                 endpoint,
                 caller,
                 claim,
-                request.id,
+                request.request_id,
             )
             try:
                 return await self._perform(call, bound, values, arguments)

@@ -6,7 +6,7 @@
     tasks.periodic("sessions.expire", service.next_due_at, service.expire_due)
 
     @tasks.reacts_to(CONFIRMED)
-    async def on_transfer_confirmed(tx: Tx, confirmed: Sequence[TransferConfirmed]) -> None: ...
+    async def on_transfer_confirmed(tx: Tx, confirmed: Sequence[TransferConfirmedEvent]) -> None: ...
 
     payment_tasks: Final = TasksWith[PaymentProvider]()
 

@@ -21,7 +21,7 @@ from markupsafe import Markup, escape
 from almoner.kit.public_links import NO_LINKS, PublicLinks
 from almoner.kit.text import defuse_links
 from almoner.platform.outbound.mail import Attachment, Mail
-from almoner.platform.outbound.mail_text import text_of_html
+from almoner.platform.outbound.mail_text import plain_text_of_html
 from almoner.platform.pages import colours
 from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text, template_environment
 from almoner.platform.pages.translations import Language
@@ -130,7 +130,7 @@ class MailRenderer(PageRenderer):
         )
 
     def _text(self, made: str, language: Language) -> str:
-        return text_of_html(
+        return plain_text_of_html(
             made,
             lambda inner: bidi_isolated_plain_text(inner, language.direction),
             lambda label, value: language.text("page.fact", label=label, value=value),

@@ -11,21 +11,26 @@ _UNSEEN: Final = frozenset({"head", "style"})
 _BLANKS: Final = re.compile(r"[ \t\n\r\f]+")  # of HTML: others are kept
 
 
-def text_of_html(html: str, isolate: Callable[[str], str], fact: Callable[[str, str], str]) -> str:
+def plain_text_of_html(
+    html: str, isolate_bidi_text: Callable[[str], str], format_labelled_value: Callable[[str, str], str]
+) -> str:
     """The plain text of HTML: a paragraph for each block, a line for each row, and all link targets.
 
-    ``isolate``: keeps text of another direction together. ``fact``: a label and its value in one line.
+    ``isolate_bidi_text``: keeps text of another direction together. ``format_labelled_value``: joins a label and its
+    value in one line.
     """
-    parser = _TextParser(isolate, fact)
+    parser = _TextParser(isolate_bidi_text, format_labelled_value)
     parser.feed(html)
     parser.close()
     return parser.text()
 
 
 class _TextParser(HTMLParser):
-    def __init__(self, isolate: Callable[[str], str], fact: Callable[[str, str], str]) -> None:
+    def __init__(
+        self, isolate_bidi_text: Callable[[str], str], format_labelled_value: Callable[[str, str], str]
+    ) -> None:
         super().__init__()
-        self._isolate, self._fact = isolate, fact
+        self._isolate_bidi_text, self._format_labelled_value = isolate_bidi_text, format_labelled_value
         self._parts: list[str] = []
         self._opened: list[tuple[str, int, str]] = []  # elements that change what is in them, from where, and a value
         self._label = ""
@@ -63,13 +68,13 @@ class _TextParser(HTMLParser):
             case "th":
                 self._label = inner.strip()
             case "td" if self._label:
-                self._parts.append(self._fact(self._label, inner.strip()))
+                self._parts.append(self._format_labelled_value(self._label, inner.strip()))
                 self._label = ""
             case "a":
                 words = _BLANKS.sub(" ", inner).strip(" ")
                 self._parts.append(value if words == value else f"\n{words}\n{value}\n")
             case "bdi":
-                self._parts.append(self._isolate(inner))
+                self._parts.append(self._isolate_bidi_text(inner))
             case _:
                 self._parts.append(inner)
 

@@ -77,7 +77,7 @@ class ScreenedSubject:
 
 
 @dataclass(frozen=True, slots=True)
-class ScreeningChanged:
+class ScreeningChangedEvent:
     """The internal event that a record's matches have changed. ``decided``: by a reviewer."""
 
     type: SubjectType
@@ -85,9 +85,9 @@ class ScreeningChanged:
     decided: bool = False
 
 
-CHANGED: Final = InternalEvent("internal.screening_changed", ScreeningChanged)
+CHANGED: Final = InternalEvent("internal.screening_changed", ScreeningChangedEvent)
 """Told when what is known of a subject's matches has changed."""
-UNWATCHED: Final = InternalEvent("internal.screening_ended", ScreeningChanged)
+UNWATCHED: Final = InternalEvent("internal.screening_ended", ScreeningChangedEvent)
 """Told when a slice has an organisation compared no more: others may still."""
 
 

@@ -20,7 +20,7 @@ from almoner.screening.screenings.domain import (
     Hit,
     ManualResult,
     ScreenedSubject,
-    ScreeningChanged,
+    ScreeningChangedEvent,
     ScreeningMatch,
     ScreeningResult,
     StoredSubject,
@@ -99,7 +99,7 @@ async def decide_match(tx: Tx, match: ScreeningMatch, decision: Literal["confirm
     """Store a reviewer's decision on a locked match; False if it can no longer be decided."""
     if not await store.decide_match(tx, match.id, decision, current=decision == "confirmed" or _still_agrees(match)):
         return False
-    await outbox.emit_internal(tx, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
+    await outbox.emit_internal(tx, CHANGED, ScreeningChangedEvent(match.who.type, match.who.id, decided=True))
     return True
 
 
@@ -121,7 +121,7 @@ async def set_manual_result(tx: Tx, stored_subject: StoredSubject, manual_result
     if not await store.set_manual_result(tx, stored_subject.id, manual_result):
         return False
     await outbox.emit_internal(
-        tx, CHANGED, ScreeningChanged(stored_subject.who.type, stored_subject.who.id, decided=True)
+        tx, CHANGED, ScreeningChangedEvent(stored_subject.who.type, stored_subject.who.id, decided=True)
     )
     return True
 
@@ -130,7 +130,7 @@ async def reopen_match(tx: Tx, match: ScreeningMatch) -> bool:
     """Undo the decision on a locked match; False if there is none."""
     if not await store.reopen_match(tx, match.id, current=_still_agrees(match)):
         return False
-    await outbox.emit_internal(tx, CHANGED, ScreeningChanged(match.who.type, match.who.id, decided=True))
+    await outbox.emit_internal(tx, CHANGED, ScreeningChangedEvent(match.who.type, match.who.id, decided=True))
     return True
 
 
@@ -147,7 +147,7 @@ async def unwatch_subject(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMat
     for match in were:
         await store.update_match(tx, match.without_monitoring())
     if stored.monitored and subject.type == "organisation":
-        await outbox.emit_internal(tx, UNWATCHED, ScreeningChanged(subject.type, subject.id))
+        await outbox.emit_internal(tx, UNWATCHED, ScreeningChangedEvent(subject.type, subject.id))
     return were
 
 
@@ -212,7 +212,7 @@ async def emit_screening_completed(tx: Tx, load_id: UUID) -> None:
 async def emit_screening_changed(tx: Tx, after: UUID, last: UUID) -> None:
     """Report that the results of these watched subjects may have changed."""
     for one in await store.list_watched_subjects_until(tx, after, last):
-        await outbox.emit_internal(tx, CHANGED, ScreeningChanged(one.who.type, one.who.id))
+        await outbox.emit_internal(tx, CHANGED, ScreeningChangedEvent(one.who.type, one.who.id))
 
 
 async def _compare(tx: Tx, lists: ScreeningIndex, stored_subject: StoredSubject) -> ScreeningResult:
@@ -232,7 +232,7 @@ async def _compare(tx: Tx, lists: ScreeningIndex, stored_subject: StoredSubject)
     if (stored_subject.engine_version, stored_subject.obstacle) != (ENGINE_VERSION, obstacle):
         await store.record_screening_engine_version(tx, stored_subject.id, ENGINE_VERSION, obstacle)
     if changed:
-        await outbox.emit_internal(tx, CHANGED, ScreeningChanged(stored_subject.who.type, stored_subject.who.id))
+        await outbox.emit_internal(tx, CHANGED, ScreeningChangedEvent(stored_subject.who.type, stored_subject.who.id))
     waited = {match.id for match in before if match.awaiting_review}
     matches = await store.list_matches(tx, stored_subject.id)
     return ScreeningResult(

@@ -280,7 +280,7 @@ async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> int
 
     Raises NotFound, OfficialContactRefused.
     """
-    official_contacts.ensure_office_mailbox(contact.email)
+    official_contacts.ensure_role_mailbox(contact.email)
     await organisations.get(tx, ALL_PARTNERS, contact.organisation_id)
     try:
         await store_mails.set_official_contact(tx, contact, by)

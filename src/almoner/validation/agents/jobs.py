@@ -12,12 +12,12 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobOf, JobRetry, Result
 from almoner.platform.outbound import mailing
-from almoner.screening.screenings.domain import CHANGED, ScreeningChanged
+from almoner.screening.screenings.domain import CHANGED, ScreeningChangedEvent
 from almoner.screening.screenings.service import Screener
 from almoner.validation.agents import agent_review, email_confirmation, emails, service
 from almoner.validation.agents.ports import MailHosts
-from almoner.validation.applications.documents.domain import SCANNED, DocumentScanned, RetentionPeriods
-from almoner.validation.requests.domain import DECIDED, RequestDecided
+from almoner.validation.applications.documents.domain import SCANNED, DocumentScannedEvent, RetentionPeriods
+from almoner.validation.requests.domain import DECIDED, RequestDecidedEvent
 
 _MAX_LOOKUPS: Final = 5  # a quarter of an hour; then a person looks
 
@@ -43,13 +43,13 @@ retention_tasks.periodic(
 
 
 @tasks.reacts_to(DECIDED)
-async def on_request_decided(tx: Tx, decided: Sequence[RequestDecided]) -> None:
+async def on_request_decided(tx: Tx, decided: Sequence[RequestDecidedEvent]) -> None:
     """Validation requests were decided."""
     await service.review_after_request_decisions(tx, [one.request for one in decided])
 
 
 @tasks.reacts_to(CHANGED)
-async def on_screening_changed(tx: Tx, changed: Sequence[ScreeningChanged]) -> None:
+async def on_screening_changed(tx: Tx, changed: Sequence[ScreeningChangedEvent]) -> None:
     """Review pending agents again whose screening has changed.
 
     Who was approved stays so; the match waits for a person.
@@ -60,7 +60,7 @@ async def on_screening_changed(tx: Tx, changed: Sequence[ScreeningChanged]) -> N
 
 
 @tasks.reacts_to(SCANNED)
-async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScanned]) -> None:
+async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScannedEvent]) -> None:
     """Documents were scanned."""
     for reported in scanned:
         if not reported.clean:

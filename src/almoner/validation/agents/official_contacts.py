@@ -1,4 +1,4 @@
-"""Whether a mailbox belongs to an office rather than a person; pure."""
+"""Whether an email address belongs to an organisation rather than a person; pure."""
 
 import re
 from typing import Final
@@ -15,8 +15,8 @@ _ROLE_ADDRESSES: Final = frozenset(
 )
 
 
-def ensure_office_mailbox(address: str) -> None:
-    """Raises OfficialContactRefused unless the local part names an office: info, contact, secretary."""
+def ensure_role_mailbox(address: str) -> None:
+    """Raises OfficialContactRefused unless the local part names a function, such as info, contact or secretary."""
     words = re.split(r"[^a-z]+", address.rpartition("@")[0].lower())
     if not any(word in _ROLE_ADDRESSES for word in words):
-        raise OfficialContactRefused("this looks like the mailbox of a person: give one of an office, such as info@...")
+        raise OfficialContactRefused("use an address of the organisation, such as info@, not a personal one")

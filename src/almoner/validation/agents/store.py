@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -56,7 +56,15 @@ def _verification(row: Record) -> AgentVerification:
     return AgentVerification(row[0], row[1], organisation, request, *row[7:24])
 
 
-async def list_related(tx: Tx, verification: AgentVerification, limit: int) -> list[tuple[UUID, UUID, str]]:
+class RelatedVerification(NamedTuple):
+    """Another verification, and what it has in common: "same email address" or "same nonprofit"."""
+
+    verification_id: UUID
+    partner_id: UUID
+    relation: str
+
+
+async def list_related(tx: Tx, verification: AgentVerification, limit: int) -> list[RelatedVerification]:
     """Verifications with the same address or request, newest first, with their partners."""
     rows = await tx.fetch(
         """
@@ -70,7 +78,7 @@ async def list_related(tx: Tx, verification: AgentVerification, limit: int) -> l
         verification.validation_request.id if verification.validation_request else None,
         limit,
     )
-    return [(row[0], row[1], row[2]) for row in rows]
+    return [RelatedVerification(row[0], row[1], row[2]) for row in rows]
 
 
 async def insert(tx: Tx, partner: Partner, new: AgentVerification) -> None:

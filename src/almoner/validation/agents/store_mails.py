@@ -123,7 +123,7 @@ async def first_erasure_due_at(tx: Tx) -> datetime | None:
     return found
 
 
-async def erase_representation_requests(tx: Tx, over_before: datetime, limit: int) -> int:
+async def erase_representation_requests(tx: Tx, closed_before: datetime, limit: int) -> int:
     """Erase the addresses of representation requests closed by then; returns how many."""
     rows = await tx.fetch(
         """
@@ -134,7 +134,7 @@ async def erase_representation_requests(tx: Tx, over_before: datetime, limit: in
         )
         update agent_representation_request q set email = null from old where q.id = old.id returning q.id
         """,
-        over_before,
+        closed_before,
         limit,
     )
     return len(rows)

@@ -91,8 +91,8 @@ class EvaluationOutcome:
     reasons: tuple[str, ...] = ()
 
 
-def includes_addresses(evaluation: Evaluation) -> bool:
-    """Whether the evaluation's ``agreement`` includes the addresses."""
+def score_includes_postal_address(evaluation: Evaluation) -> bool:
+    """Whether the match score (``agreement``) compares the postal addresses, and not only the names."""
     return any(
         step.name == "address" and "score" in step.facts and step.code != OTHER_ADDRESS for step in evaluation.steps
     )
@@ -149,7 +149,7 @@ class UnchangedCorrection(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class RequestDecided:
+class RequestDecidedEvent:
     """The internal event that a validation request was decided."""
 
     request: UUID
@@ -157,7 +157,7 @@ class RequestDecided:
     accepted: bool
 
 
-DECIDED: Final = InternalEvent("internal.validation_request_decided", RequestDecided)
+DECIDED: Final = InternalEvent("internal.validation_request_decided", RequestDecidedEvent)
 """Told when a request is decided."""
 
 

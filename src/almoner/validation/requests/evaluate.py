@@ -18,7 +18,12 @@ from almoner.platform.evidence import store as evidence
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.requests import rules, service, store
-from almoner.validation.requests.domain import NonprofitDetails, Occasion, ValidationRequest, includes_addresses
+from almoner.validation.requests.domain import (
+    NonprofitDetails,
+    Occasion,
+    ValidationRequest,
+    score_includes_postal_address,
+)
 from almoner.validation.requests.rules import AcceptanceRules, RequestFacts, RulesResult
 from almoner.validation.requests.test_values import Action
 
@@ -42,7 +47,7 @@ async def evaluate_request(
     if then is not None:
         await _apply_sandbox_action(tx, locked, then)
     elif climbed.outcome.verdict == "accept":
-        agree = "name and address together agree" if includes_addresses(made) else "the name agrees"
+        agree = "name and address together agree" if score_includes_postal_address(made) else "the name agrees"
         note = f"The register lists the identifier as active, and {agree} ({climbed.agreement:.2f})."
         await service.accept(tx, ALL_PARTNERS, locked.id, ReviewDecision("accepted", None, "rules", note))
     else:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged
+from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobOf, Result
-from almoner.validation.applications.documents.domain import SCANNED, DocumentScanned
+from almoner.validation.applications.documents.domain import SCANNED, DocumentScannedEvent
 from almoner.validation.requests import evaluate as evaluation_module
 from almoner.validation.requests import service
 
@@ -42,14 +42,14 @@ async def reevaluate_pending(context: JobContext, job: JobOf[service.ReevaluateP
 
 
 @tasks.reacts_to(CHANGED)
-async def on_register_changed(tx: Tx, changed: Sequence[RegisterChanged]) -> None:
+async def on_register_changed(tx: Tx, changed: Sequence[RegisterChangedEvent]) -> None:
     """Enqueue re-evaluations for each registry whose data have changed."""
     for registry in sorted({one.registry for one in changed}):
         await service.REEVALUATE_PENDING.enqueue(tx, service.ReevaluatePending(registry), unique=str(registry))
 
 
 @tasks.reacts_to(SCANNED)
-async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScanned]) -> None:
+async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScannedEvent]) -> None:
     """Notify partners of rejected documents."""
     for reported in scanned:
         if not reported.clean:

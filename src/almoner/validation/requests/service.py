@@ -34,7 +34,7 @@ from almoner.validation.requests.domain import (
     InvalidRegistryId,
     NonprofitDetails,
     RegistryNotFound,
-    RequestDecided,
+    RequestDecidedEvent,
     RequestFilters,
     Sort,
     ValidationRequest,
@@ -296,6 +296,6 @@ async def _store_decision(tx: Tx, decided: ValidationRequest, decision: ReviewDe
         raise LookupError(f"validation request {decided.id} is not where its holder saw it")
     await reviews.record_decision(tx, review_subject_for(decided), decision)
     await outbox.emit(tx, decided.partner_id, _EVENTS[decided.status], serialise_for_api(tx, decided))
-    reported = RequestDecided(decided.id, decided.partner_id, decided.status == "accepted")
+    reported = RequestDecidedEvent(decided.id, decided.partner_id, decided.status == "accepted")
     await outbox.emit_internal(tx, domain.DECIDED, reported, partner=decided.partner_id)
     return decided

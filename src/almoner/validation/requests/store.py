@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import astuple
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -45,8 +45,15 @@ def _owner(scope: Scope) -> UUID | None:
     return scope.id if isinstance(scope, Partner) else None
 
 
+class RequestOfPartner(NamedTuple):
+    """The ID of a request, and the partner's."""
+
+    request_id: UUID
+    partner_id: UUID
+
+
 @across_partners("operators")
-async def list_same_number(tx: Tx, registry_id: UUID, number_key: str, limit: int) -> list[tuple[UUID, UUID]]:
+async def list_same_number(tx: Tx, registry_id: UUID, number_key: str, limit: int) -> list[RequestOfPartner]:
     """Requests with this number, newest first, with their partners."""
     rows = await tx.fetch(
         """
@@ -57,7 +64,7 @@ async def list_same_number(tx: Tx, registry_id: UUID, number_key: str, limit: in
         number_key,
         limit,
     )
-    return [(row[0], row[1]) for row in rows]
+    return [RequestOfPartner(row[0], row[1]) for row in rows]
 
 
 async def insert(tx: Tx, partner: Partner, new: ValidationRequest) -> None:

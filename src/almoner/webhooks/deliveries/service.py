@@ -113,7 +113,9 @@ async def replay_events(
     if tx.now - starts > _MAX_REPLAY_AGE:
         raise IncorrectParams("body.startDate must be at most 30 days ago")
     types = None if EVERY_EVENT in subscription.events else subscription.events
-    found = await events.list_in_window(tx, partner, EventFilter(None, starts, ends), types, _MAX_REPLAYED + 1)
+    found = await events.list_event_summaries_in_window(
+        tx, partner, EventFilter(None, starts, ends), types, _MAX_REPLAYED + 1
+    )
     if len(found) > _MAX_REPLAYED:
         raise IncorrectParams(
             f"body.endDate ends a window of more than {_MAX_REPLAYED:,} events; ask for a shorter one"

@@ -1,7 +1,7 @@
 """SQL that reads numbered events. The table is the outbox's, which alone writes it."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -112,10 +112,18 @@ async def last_sequence(tx: Tx, partner: Partner) -> int:
     return int(found or 0)
 
 
-async def list_in_window(
+class EventSummary(NamedTuple):
+    """The ID, sequence number and type of an event."""
+
+    event_id: UUID
+    sequence: int
+    type: str
+
+
+async def list_event_summaries_in_window(
     tx: Tx, partner: Partner, filter_: EventFilter, types: Sequence[str] | None, limit: int
-) -> list[tuple[UUID, int, str]]:
-    """(id, sequence, type) of the events of a window, of any of the types; None for all types."""
+) -> list[EventSummary]:
+    """Summaries of the events of a window, of any of the types; None for all types."""
     rows = await tx.fetch(
         f"""
         with picked as materialized (
@@ -132,4 +140,4 @@ async def list_in_window(
         types,
         limit,
     )
-    return [(row["id"], row["sequence"], row["type"]) for row in rows]
+    return [EventSummary(row["id"], row["sequence"], row["type"]) for row in rows]

@@ -1,7 +1,7 @@
 """SQL for webhook subscriptions. Secrets are sealed here on their way in and opened on their way out."""
 
 from collections.abc import Collection, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -222,8 +222,15 @@ def _unwell(row: Record) -> UnwellReceiver:
     return UnwellReceiver(row["id"], row["partner_id"], row["name"], row["url"], row["status"], _health(row))
 
 
+class UnwellReceiverCounts(NamedTuple):
+    """How many receivers fail, and how many are suspended."""
+
+    failing: int
+    suspended: int
+
+
 @across_partners("operators")
-async def count_unwell(tx: Tx) -> tuple[int, int]:
+async def count_unwell(tx: Tx) -> UnwellReceiverCounts:
     """How many receivers fail, and how many are suspended."""
     row = await tx.fetchrow(
         f"""
@@ -233,7 +240,7 @@ async def count_unwell(tx: Tx) -> tuple[int, int]:
         """
     )
     assert row is not None
-    return row["failing"], row["suspended"]
+    return UnwellReceiverCounts(row["failing"], row["suspended"])
 
 
 async def lock_health(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, ReceiverHealth]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -196,7 +196,14 @@ async def list_day_totals_of_account(tx: Tx, key: str, since: datetime, until: d
     return [DayTotals(*row) for row in rows]
 
 
-async def find_transfer_range(tx: Tx, since: datetime, until: datetime) -> tuple[int, int] | None:
+class TransferRange(NamedTuple):
+    """The IDs of the first and the last transfer of a period."""
+
+    first_id: int
+    last_id: int
+
+
+async def find_transfer_range(tx: Tx, since: datetime, until: datetime) -> TransferRange | None:
     """The first and the last transfer of a period; None without any."""
     row = await tx.fetchrow(
         """
@@ -207,7 +214,7 @@ async def find_transfer_range(tx: Tx, since: datetime, until: datetime) -> tuple
         since,
         until,
     )
-    return (row[0], row[1]) if row and row[0] is not None else None
+    return TransferRange(row[0], row[1]) if row and row[0] is not None else None
 
 
 async def list_transfers_in_period(

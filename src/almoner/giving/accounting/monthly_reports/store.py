@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -212,8 +212,15 @@ async def oldest_notified_month(tx: Tx) -> date | None:
     return found
 
 
+class ReportRecipient(NamedTuple):
+    """A member of a partner, to be notified of a monthly report."""
+
+    partner_id: UUID
+    person_id: UUID
+
+
 @across_partners("sweep")
-async def claim_report_recipients(tx: Tx, month: date, limit: int) -> list[tuple[UUID, UUID]]:
+async def claim_report_recipients(tx: Tx, month: date, limit: int) -> list[ReportRecipient]:
     """Claim the recipients who were not yet notified about a month."""
     rows = await tx.fetch(
         """
@@ -226,4 +233,4 @@ async def claim_report_recipients(tx: Tx, month: date, limit: int) -> list[tuple
         month,
         limit,
     )
-    return [(row["partner_id"], row["person_id"]) for row in rows]
+    return [ReportRecipient(row["partner_id"], row["person_id"]) for row in rows]

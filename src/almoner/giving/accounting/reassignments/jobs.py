@@ -7,7 +7,7 @@ from uuid import UUID
 
 from almoner.giving.accounting.reassignments import service
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules, DonationInOtherDisbursement
-from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged
+from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
@@ -24,7 +24,7 @@ rules_tasks: Final = TasksWith[DisbursementRules]()
 
 
 @tasks.reacts_to(CHANGED)
-async def on_register_changed(tx: Tx, _changed: Sequence[RegisterChanged]) -> None:
+async def on_register_changed(tx: Tx, _changed: Sequence[RegisterChangedEvent]) -> None:
     """Enqueue the reassignment of donations whose nonprofit has changed."""
     await _REASSIGN_MERGED.enqueue(tx, Nothing(), unique=_REASSIGN_MERGED.name)
 

@@ -53,14 +53,14 @@ class Refund:
 
 
 @dataclass(frozen=True, slots=True)
-class RefundSent:
+class RefundSentEvent:
     """The internal event that a refund was sent."""
 
     donation: UUID
     refund: UUID
 
 
-SENT: Final = InternalEvent("internal.donation_refunded", RefundSent)
+SENT: Final = InternalEvent("internal.donation_refunded", RefundSentEvent)
 """Told within giving when a refund was sent."""
 
 

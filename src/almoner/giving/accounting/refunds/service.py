@@ -24,7 +24,7 @@ from almoner.giving.accounting.refunds.domain import (
     ProviderRefundState,
     Refund,
     RefundError,
-    RefundSent,
+    RefundSentEvent,
     RetryLater,
 )
 from almoner.giving.accounting.refunds.store import count_for_operators as count_for_operators
@@ -303,7 +303,7 @@ async def _finish_refund(
     """What is to be posted, by the caller with all else of its transaction."""
     await store.mark_sent(tx, refund.id, provider_refund, by, note)
     await donations.emit_event(tx, REFUNDED, await _release_donation(tx, donation, refund))
-    await outbox.emit_internal(tx, domain.SENT, RefundSent(donation.id, refund.id))
+    await outbox.emit_internal(tx, domain.SENT, RefundSentEvent(donation.id, refund.id))
     return ledger_domain.donation_refund_sent_transfers(refund.id, refund.provider, refund.money)
 
 

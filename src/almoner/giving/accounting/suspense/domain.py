@@ -142,13 +142,13 @@ class OfficerDecision:
 
 
 @dataclass(frozen=True, slots=True)
-class UnallocatedPaymentRefunded:
+class UnallocatedPaymentRefundedEvent:
     """The internal event that an unallocated payment was refunded."""
 
     held: UUID
 
 
-REFUNDED: Final = InternalEvent("internal.unallocated_payment_refunded", UnallocatedPaymentRefunded)
+REFUNDED: Final = InternalEvent("internal.unallocated_payment_refunded", UnallocatedPaymentRefundedEvent)
 """Told within giving when money is back with its donor."""
 
 

@@ -19,7 +19,7 @@ from almoner.giving.accounting.suspense.domain import (
     RuleAction,
     UnallocatedPayment,
     UnallocatedPaymentError,
-    UnallocatedPaymentRefunded,
+    UnallocatedPaymentRefundedEvent,
 )
 from almoner.giving.accounting.suspense.store import applied_payment_ids as applied_payment_ids
 from almoner.giving.accounting.suspense.store import count_for_operators as count_for_operators
@@ -255,7 +255,7 @@ async def _finish_refund(
 ) -> None:
     await store.mark_refunded(tx, unallocated_payment.id, provider_refund)
     await queue.delete_dead_jobs(tx, REFUND.name, str(unallocated_payment.id))
-    await outbox.emit_internal(tx, domain.REFUNDED, UnallocatedPaymentRefunded(unallocated_payment.id))
+    await outbox.emit_internal(tx, domain.REFUNDED, UnallocatedPaymentRefundedEvent(unallocated_payment.id))
     ledger.post_at_commit(
         tx,
         [

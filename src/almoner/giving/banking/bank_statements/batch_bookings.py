@@ -18,7 +18,7 @@ from almoner.giving.banking.bank_statements.domain import (
     OpenLineReason,
 )
 from almoner.giving.banking.payment_files import service as payment_files
-from almoner.giving.banking.payment_files.domain import ReleasedTransfer
+from almoner.giving.banking.payment_files.domain import ReleasedFileTransfer
 from almoner.kit.ids import encode_uuid
 from almoner.kit.money import Money
 from almoner.platform.database.transactions import Tx
@@ -34,7 +34,7 @@ async def split_batch_line(tx: Tx, line: BankLine, named: LineReferences, found:
     if found not in (OpenLineReason.UNKNOWN, OpenLineReason.AMBIGUOUS):
         return False
     moved = line.movement
-    ordered = await payment_files.released_transfers(tx, domain.end_to_end_ids(moved))
+    ordered = await payment_files.transfers_of_released_files(tx, domain.end_to_end_ids(moved))
     payments = _referenced_transfers(named) or match_batch_total(moved.text, moved.money, ordered)
     if not payments or sum(one.money.minor for one in payments) != moved.money.minor:
         return False
@@ -49,14 +49,20 @@ async def split_batch_line(tx: Tx, line: BankLine, named: LineReferences, found:
     return True
 
 
-def _referenced_transfers(named: LineReferences) -> list[ReleasedTransfer]:
+def _referenced_transfers(named: LineReferences) -> list[ReleasedFileTransfer]:
     """The payouts of released files that a line names one by one, without their amounts."""
     ours = [one for one in named.payouts if one.id in named.released]
     only = len(ours) == len(named.payouts) and not (named.requests or named.gifts or named.reports)
-    return [ReleasedTransfer("", one.end_to_end_id, one.money, False) for one in ours] if only and len(ours) > 1 else []
+    return (
+        [ReleasedFileTransfer("", one.end_to_end_id, one.money, False) for one in ours]
+        if only and len(ours) > 1
+        else []
+    )
 
 
-def match_batch_total(text: str, money: Money, ordered: Sequence[ReleasedTransfer]) -> Sequence[ReleasedTransfer]:
+def match_batch_total(
+    text: str, money: Money, ordered: Sequence[ReleasedFileTransfer]
+) -> Sequence[ReleasedFileTransfer]:
     """The transfers of the file or batch whose sum equals this amount.
 
     ``text``: what the line says. ``ordered``: what is in the files that it names. Nothing where several would do.
@@ -68,7 +74,7 @@ def match_batch_total(text: str, money: Money, ordered: Sequence[ReleasedTransfe
     return next(iter(fits.values())) if len(fits) == 1 else []
 
 
-def _candidate_batches(text: str, ordered: Sequence[ReleasedTransfer]) -> Iterator[list[ReleasedTransfer]]:
+def _candidate_batches(text: str, ordered: Sequence[ReleasedFileTransfer]) -> Iterator[list[ReleasedFileTransfer]]:
     batches = list(dict.fromkeys(one.batch for one in ordered))
     reported = [batch for batch in batches if batch in text]
     files = [] if reported else list(dict.fromkeys(batch.partition("-")[0] for batch in batches))
@@ -78,11 +84,11 @@ def _candidate_batches(text: str, ordered: Sequence[ReleasedTransfer]) -> Iterat
         yield [one for one in some if not one.was_returned]
 
 
-def _total_of(some: Sequence[ReleasedTransfer]) -> Money:
+def _total_of(some: Sequence[ReleasedFileTransfer]) -> Money:
     return Money(sum(one.money.minor for one in some), some[0].money.currency)
 
 
-def _single_movement(moved: BankMovement, one: ReleasedTransfer, rank: int) -> BankMovement:
+def _single_movement(moved: BankMovement, one: ReleasedFileTransfer, rank: int) -> BankMovement:
     sign = 1 if moved.minor > 0 else -1
     reference = f"{moved.reference[: domain.MAX_REFERENCE - 8]}/{rank}"
     return replace(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -454,13 +454,20 @@ def _missing_payout(row: Record) -> MissingProviderPayout:
     return MissingProviderPayout(row[0], row[1], ProviderPayout(*row[2:6]), row[6], row[7])
 
 
-async def count_unreconciled(tx: Tx) -> tuple[int, int]:
+class UnreconciledCounts(NamedTuple):
+    """Statement lines that wait for an operator, and provider payouts without a line."""
+
+    open_lines: int
+    provider_payouts: int
+
+
+async def count_unreconciled(tx: Tx) -> UnreconciledCounts:
     """Count lines that wait for an operator, and provider payouts without a line."""
     row = await tx.fetchrow(
         f"select (select count(*)::int from bank_statement_line "
         f"where status = 'open'), (select count(*)::int {_UNBANKED})"
     )
-    return (row[0], row[1]) if row else (0, 0)
+    return UnreconciledCounts(row[0], row[1]) if row else UnreconciledCounts(0, 0)
 
 
 async def lines_of_statement(tx: Tx, account: str, statement: str) -> list[UUID]:

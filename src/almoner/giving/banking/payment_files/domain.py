@@ -192,7 +192,7 @@ class RequestedTransfer:
 
 
 @dataclass(frozen=True, slots=True)
-class ReleasedTransfer:
+class ReleasedFileTransfer:
     """A payment of a released file. ``was_returned``: it was rejected or returned since."""
 
     batch: str

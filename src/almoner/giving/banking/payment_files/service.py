@@ -20,7 +20,7 @@ from almoner.giving.banking.payment_files.domain import (
     OwnAccount,
     PaymentFile,
     PaymentFileError,
-    ReleasedTransfer,
+    ReleasedFileTransfer,
     RequestedTransfer,
     RequiredConfirmation,
     StatusReport,
@@ -257,11 +257,13 @@ async def evaluate_status_report(
     return file, {payout: reported[end_to_end] for payout, end_to_end, *_ in payments if end_to_end in reported}
 
 
-async def released_transfers(tx: Tx, messages: Sequence[str]) -> list[ReleasedTransfer]:
+async def transfers_of_released_files(tx: Tx, messages: Sequence[str]) -> list[ReleasedFileTransfer]:
     """The payments of released files with these end-to-end IDs."""
     return [
-        ReleasedTransfer(_batch_name(message, money, scheme, shown), end_to_end, money, came_back)
-        for message, end_to_end, scheme, shown, money, came_back in await store.released_transfers(tx, messages)
+        ReleasedFileTransfer(_batch_name(message, money, scheme, shown), end_to_end, money, came_back)
+        for message, end_to_end, scheme, shown, money, came_back in await store.transfers_of_released_files(
+            tx, messages
+        )
     ]
 
 

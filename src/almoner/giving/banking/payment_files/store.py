@@ -1,7 +1,7 @@
 """SQL for files of payments."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -195,8 +195,18 @@ async def withdraw_file(tx: Tx, file_id: UUID, by: str, note: str) -> None:
     await tx.execute("update payment_file_transaction set active = false where file_id = $1", file_id)
 
 
+class FileTransfer(NamedTuple):
+    """A transfer of a payment file. ``masked_number``: how the account number begins."""
+
+    disbursement_id: UUID
+    end_to_end_id: str
+    scheme: Scheme
+    masked_number: str
+    money: Money
+
+
 @across_partners("banking")
-async def transfers_of_file(tx: Tx, file_id: UUID) -> list[tuple[UUID, str, Scheme, str, Money]]:
+async def transfers_of_file(tx: Tx, file_id: UUID) -> list[FileTransfer]:
     """A file's payments: end-to-end ID, account scheme, the first characters of the account number, and amount."""
     rows = await tx.fetch(
         """
@@ -207,10 +217,18 @@ async def transfers_of_file(tx: Tx, file_id: UUID) -> list[tuple[UUID, str, Sche
         """,
         file_id,
     )
-    return [(*row[:4], Money(row[4], row[5])) for row in rows]
+    return [FileTransfer(row[0], row[1], row[2], row[3], Money(row[4], row[5])) for row in rows]
 
 
-async def payees_of_file(tx: Tx, file_id: UUID) -> list[tuple[UUID, str, Address]]:
+class FilePayee(NamedTuple):
+    """The holder and address of an account that a file pays to."""
+
+    account_id: UUID
+    holder: str
+    address: Address
+
+
+async def payees_of_file(tx: Tx, file_id: UUID) -> list[FilePayee]:
     """The accounts that a file pays to, each once: their holders and addresses."""
     rows = await tx.fetch(
         """
@@ -219,15 +237,23 @@ async def payees_of_file(tx: Tx, file_id: UUID) -> list[tuple[UUID, str, Address
         """,
         file_id,
     )
-    return [(row[0], row[1], Address(*row[2:])) for row in rows]
+    return [FilePayee(row[0], row[1], Address(*row[2:])) for row in rows]
+
+
+class ReleasedFileTransferRow(NamedTuple):
+    """A transfer of a released file. ``was_returned``: it was rejected or returned since."""
+
+    message_id: str
+    end_to_end_id: str
+    scheme: Scheme
+    masked_number: str
+    money: Money
+    was_returned: bool
 
 
 @across_partners("banking")
-async def released_transfers(tx: Tx, messages: Sequence[str]) -> list[tuple[str, str, Scheme, str, Money, bool]]:
-    """The payments of released files by the names of these.
-
-    Of each the file, its end-to-end id, the kind of its account, how that begins, its sum, and whether it came back.
-    """
+async def transfers_of_released_files(tx: Tx, messages: Sequence[str]) -> list[ReleasedFileTransferRow]:
+    """The transfers of released files with these message IDs."""
     rows = await tx.fetch(
         """
         select f.message_id, d.end_to_end_id, a.scheme, a.masked_number, d.status = 'RETURNED', p.amount_minor,
@@ -238,7 +264,7 @@ async def released_transfers(tx: Tx, messages: Sequence[str]) -> list[tuple[str,
         """,
         messages,
     )
-    return [(*row[:4], Money(row[5], row[6]), row[4]) for row in rows]
+    return [ReleasedFileTransferRow(row[0], row[1], row[2], row[3], Money(row[5], row[6]), row[4]) for row in rows]
 
 
 async def has_status_report(tx: Tx, sha256: bytes) -> bool:

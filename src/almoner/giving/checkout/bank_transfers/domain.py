@@ -17,13 +17,13 @@ _MOST_IN_CODE: Final = 99_999_999_999  # EPC069-12
 
 
 @dataclass(frozen=True, slots=True)
-class TransferConfirmed:
+class TransferConfirmedEvent:
     """The internal event that a donor confirmed having sent a bank transfer."""
 
     donation: UUID
 
 
-CONFIRMED: Final = InternalEvent("internal.transfer_confirmed", TransferConfirmed)
+CONFIRMED: Final = InternalEvent("internal.transfer_confirmed", TransferConfirmedEvent)
 """Told within giving when a donor says that a transfer was sent."""
 
 

@@ -5,7 +5,7 @@ from uuid import UUID
 from almoner.giving.accounting.suspense import service as suspense
 from almoner.giving.accounting.suspense.domain import OTHER_CURRENCY, UnallocatedPaymentError
 from almoner.giving.checkout.bank_transfers import domain
-from almoner.giving.checkout.bank_transfers.domain import AwaitedTransfer, BankDetails, TransferConfirmed
+from almoner.giving.checkout.bank_transfers.domain import AwaitedTransfer, BankDetails, TransferConfirmedEvent
 from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import Donation, InvalidState
 from almoner.giving.checkout.payments import service as payments
@@ -56,7 +56,7 @@ async def confirm_transfer_sent(tx: Tx, session_id: UUID) -> Donation | None:
         raise SessionExpired
     confirmed = await donations.confirm_transfer(tx, session, donation.id)
     if confirmed is not None:
-        await outbox.emit_internal(tx, domain.CONFIRMED, TransferConfirmed(donation.id))
+        await outbox.emit_internal(tx, domain.CONFIRMED, TransferConfirmedEvent(donation.id))
     return confirmed
 
 

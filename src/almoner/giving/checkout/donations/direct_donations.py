@@ -37,7 +37,7 @@ class DirectDonationRequest:
 async def create(tx: Tx, partner: Partner, change: DirectDonationRequest) -> Donation:
     """Create a direct donation.
 
-    Raises AccountPaused, UserNotFound, MissingOrganisation, InvalidMetadata, CannotAcceptDonations,
+    Raises AccountPaused, PartnerUserNotFound, MissingOrganisation, InvalidMetadata, CannotAcceptDonations,
     WrongPartnerCurrency, WrongTargetCurrency, GiftAidMissing.
     """
     account = await partners.get(tx, partner)
@@ -148,7 +148,7 @@ async def _find_user(tx: Tx, partner: Partner, user_id: str | None) -> User | No
     except NotFound:
         user = None
     if user is None or user.deleted_at is not None:
-        raise domain.UserNotFound(f"body.userId '{user_id[:100]}' names no user")
+        raise domain.PartnerUserNotFound(f"body.userId '{user_id[:100]}' names no user")
     return user
 
 

@@ -91,7 +91,7 @@ class MissingOrganisation(BadRequest):
     message = "Provide an existing organisation, or a user with a default organisation"
 
 
-class UserNotFound(BadRequest):
+class PartnerUserNotFound(BadRequest):
     code = "donation/user_not_found"
     message = "There is no user with this ID"
 
@@ -257,14 +257,14 @@ class AddedDonations(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ReceiptResendRequested:
+class ReceiptResendRequestedEvent:
     """The donation whose receipt is sent again."""
 
     donation: UUID
     partner: UUID
 
 
-RECEIPT_RESEND_REQUESTED: Final = InternalEvent("internal.receipt_resend_requested", ReceiptResendRequested)
+RECEIPT_RESEND_REQUESTED: Final = InternalEvent("internal.receipt_resend_requested", ReceiptResendRequestedEvent)
 """Told when a donor gives another address for a receipt, or the partner asks that it be sent again."""
 
 

@@ -13,7 +13,10 @@ from almoner.giving.checkout.donations.flows import LEASE_KIND, PaymentContext
 from almoner.giving.checkout.donations.service import CANCEL_PAYMENT, FINISH_PAYMENT, CancelPayment, FinishPayment
 from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure, ProviderUnavailable
 from almoner.giving.checkout.payments.ports import PaymentProvider
-from almoner.giving.subscriptions.donation_subscriptions.domain import PAYMENT_METHOD_REPLACED, PaymentMethodReplaced
+from almoner.giving.subscriptions.donation_subscriptions.domain import (
+    PAYMENT_METHOD_REPLACED,
+    PaymentMethodReplacedEvent,
+)
 from almoner.kit.errors import AccountPaused
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.jobs import leases, queue
@@ -46,7 +49,7 @@ provider_tasks: Final = TasksWith[JobDependencies]()
 
 
 @tasks.reacts_to(PAYMENT_METHOD_REPLACED)
-async def on_payment_method_replaced(tx: Tx, replaced: Sequence[PaymentMethodReplaced]) -> None:
+async def on_payment_method_replaced(tx: Tx, replaced: Sequence[PaymentMethodReplacedEvent]) -> None:
     """Enqueue the jobs."""
     jobs = [
         FORGET_PAYMENT_METHOD.new_job(

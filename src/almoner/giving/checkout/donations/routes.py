@@ -12,7 +12,7 @@ from almoner.giving.checkout.donations.domain import (
     InvalidMetadata,
     InvalidState,
     MissingOrganisation,
-    UserNotFound,
+    PartnerUserNotFound,
     WrongPartnerCurrency,
     WrongTargetCurrency,
 )
@@ -60,7 +60,7 @@ async def list_donations(call: ApiCall, query: DonationsQuery) -> ListResponse[D
     scope="donations:write",
     errors=(
         MissingOrganisation,
-        UserNotFound,
+        PartnerUserNotFound,
         InvalidMetadata,
         CannotAcceptDonations,
         WrongPartnerCurrency,

@@ -244,7 +244,7 @@ async def resend_receipt(tx: Tx, partner: Partner, donation_id: UUID) -> bool:
 
 
 async def _request_receipt_resend(tx: Tx, partner: Partner, donation_id: UUID) -> None:
-    requested = domain.ReceiptResendRequested(donation_id, partner.id)
+    requested = domain.ReceiptResendRequestedEvent(donation_id, partner.id)
     await outbox.emit_internal(tx, domain.RECEIPT_RESEND_REQUESTED, requested, partner=partner.id)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -375,8 +375,15 @@ status = 'CANCELLED' and num_nonnulls(first_name, last_name, email, message, ded
 """Cancelled and never paid: not even money that had to be held, whose donor may have to be found."""
 
 
+class ErasedDonors(NamedTuple):
+    """The number of donations whose donors were erased, and the IDs of their declarations."""
+
+    donation_count: int
+    declaration_ids: list[UUID]
+
+
 @across_partners("sweep")
-async def erase_donors(tx: Tx, cancelled_before: datetime, limit: int) -> tuple[int, list[UUID]]:
+async def erase_donors(tx: Tx, cancelled_before: datetime, limit: int) -> ErasedDonors:
     """Erase the donors of cancelled donations; returns how many, and their declarations (V6)."""
     rows = await tx.fetch(
         f"""
@@ -391,7 +398,7 @@ async def erase_donors(tx: Tx, cancelled_before: datetime, limit: int) -> tuple[
         cancelled_before,
         limit,
     )
-    return len(rows), [row["gift_aid_id"] for row in rows if row["gift_aid_id"] is not None]
+    return ErasedDonors(len(rows), [row["gift_aid_id"] for row in rows if row["gift_aid_id"] is not None])
 
 
 @across_partners("sweep")

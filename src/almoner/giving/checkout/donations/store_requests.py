@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from almoner.giving.checkout.donations.domain import Donation
@@ -27,10 +27,17 @@ select partner_id, currency::text from unasked order by 1, 2
 """One index probe for each, however many donations they have."""
 
 
+class UninvoicedGroup(NamedTuple):
+    """A partner's donations in one currency that are in no donation request yet."""
+
+    partner_id: UUID
+    currency: str
+
+
 @across_partners("sweep")
-async def uninvoiced_groups(tx: Tx) -> list[tuple[UUID, str]]:
+async def uninvoiced_groups(tx: Tx) -> list[UninvoicedGroup]:
     """The partners and currencies with donations that are in no donation request yet."""
-    return [(row[0], row[1]) for row in await tx.fetch(_UNINVOICED)]
+    return [UninvoicedGroup(row[0], row[1]) for row in await tx.fetch(_UNINVOICED)]
 
 
 @across_partners("sweep")
@@ -84,10 +91,17 @@ order by id limit $2 for no key update
 """
 
 
+class UnpaidDonation(NamedTuple):
+    """A donation of a donation request that is not paid."""
+
+    donation_id: UUID
+    amount_minor: int
+
+
 @across_partners("held")
-async def lock_unpaid_of_request(tx: Tx, request_id: UUID, limit: int) -> list[tuple[UUID, int]]:
+async def lock_unpaid_of_request(tx: Tx, request_id: UUID, limit: int) -> list[UnpaidDonation]:
     """The oldest unpaid donations of a request with their amounts, locked."""
-    return [(row["id"], row["amount_minor"]) for row in await tx.fetch(_LOCK_UNPAID, request_id, limit)]
+    return [UnpaidDonation(row["id"], row["amount_minor"]) for row in await tx.fetch(_LOCK_UNPAID, request_id, limit)]
 
 
 @across_partners("held")

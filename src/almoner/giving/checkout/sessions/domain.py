@@ -35,7 +35,7 @@ class OrganisationNotFound(BadRequest):
     message = "There is no organisation with this ID"
 
 
-class UserNotFound(BadRequest):
+class PartnerUserNotFound(BadRequest):
     code = "donation_session/user_not_found"
     message = "There is no user with this ID"
 

@@ -10,7 +10,7 @@ from almoner.giving.checkout.sessions.domain import (
     CannotBePaid,
     InvalidMetadata,
     OrganisationNotFound,
-    UserNotFound,
+    PartnerUserNotFound,
 )
 from almoner.giving.checkout.sessions.schemas import (
     DonationSessionBody,
@@ -54,7 +54,7 @@ def session_creation_routes(payable: Collection[str] | None) -> Routes:
         key=SECRET,
         scope="donation_sessions:write",
         tx="single",
-        errors=(OrganisationNotFound, UserNotFound, InvalidMetadata, CannotAcceptDonations, CannotBePaid),
+        errors=(OrganisationNotFound, PartnerUserNotFound, InvalidMetadata, CannotAcceptDonations, CannotBePaid),
     )
     async def create_donation_session(call: ApiCall, body: DonationSessionBody) -> DonationSessionResponse:
         """Create a donation session: a hosted page, open for 24 hours, on which one donor gives to one organisation."""

@@ -60,7 +60,7 @@ async def create(
 ) -> DonationSessionResponse:
     """Create a session for the claim's partner, in a single statement.
 
-    Raises OrganisationNotFound, UserNotFound, InvalidMetadata, CannotAcceptDonations, IncorrectParams, and what
+    Raises OrganisationNotFound, PartnerUserNotFound, InvalidMetadata, CannotAcceptDonations, IncorrectParams, and what
     ``IdempotencyClaim.resolve_outcome`` raises.
     """
     organisation_id, user_id, host = _parse_request(tx, change)
@@ -113,7 +113,7 @@ def _parse_request(tx: Tx, change: DonationSessionRequest) -> tuple[UUID, UUID |
         raise domain.OrganisationNotFound(_names_nothing("organisationId", change.organisation_id, "organisation"))
     user_id = None if change.user_id is None else tx.ids.parse("user", change.user_id)
     if change.user_id is not None and user_id is None:
-        raise domain.UserNotFound(_names_nothing("userId", change.user_id, "user"))
+        raise domain.PartnerUserNotFound(_names_nothing("userId", change.user_id, "user"))
     if change.metadata and (found := metadata_rules.find_metadata_problems(change.metadata)):
         raise domain.InvalidMetadata(*found)
     if change.benefits is not None and change.currency is None:
@@ -137,7 +137,7 @@ def _raise_refusal(outcome: Record, change: DonationSessionRequest) -> None:
     if outcome["receives"] is None:
         raise domain.OrganisationNotFound(_names_nothing("organisationId", change.organisation_id, "organisation"))
     if not outcome["user_known"]:
-        raise domain.UserNotFound(_names_nothing("userId", str(change.user_id), "user"))
+        raise domain.PartnerUserNotFound(_names_nothing("userId", str(change.user_id), "user"))
     if not outcome["receives"]:
         raise domain.CannotAcceptDonations
     reasons = []

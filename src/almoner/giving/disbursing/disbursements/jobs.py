@@ -14,7 +14,7 @@ from almoner.giving.disbursing.disbursements import flows, service
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.disbursing.disbursements.service import COLLECT, HOLD, CollectBatches, PlaceHold
 from almoner.giving.disbursing.verifications import domain as verifications_domain
-from almoner.giving.disbursing.verifications.domain import VerificationFlagged
+from almoner.giving.disbursing.verifications.domain import VerificationFlaggedEvent
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, read_record
 from almoner.platform.jobs import queue
@@ -48,7 +48,7 @@ class _OrganisationRecord(msgspec.Struct, rename="camel"):
 
 
 @tasks.reacts_to(verifications_domain.FLAGGED)
-async def on_verification_flagged(tx: Tx, flagged: Sequence[VerificationFlagged]) -> None:
+async def on_verification_flagged(tx: Tx, flagged: Sequence[VerificationFlaggedEvent]) -> None:
     """Enqueue an update of the pending disbursements to these nonprofits."""
     await queue.enqueue_jobs(tx, [service.batch_collection_job(one.partner, one.organisation) for one in flagged])
 

@@ -340,7 +340,7 @@ async def release_holds(
     """Release the holds on a nonprofit; returns the disbursements that had waited.
 
     ``note``: 1 to 2,000 characters. ``second``: who looked as well, and their note; it takes two when an operator who
-    held it is one of them. Raises DisbursementError, also when it is not held; SelfReleaseRefused.
+    held it is one of them. Raises DisbursementError (for one that is not held, too), SelfReleaseRefused.
     """
     for one in await _releasable_holds(tx, scope, organisation_id):
         ended = DisbursementHold(one.partner_id, organisation_id, False, note, decided_by, tx.now, *(second or ()))

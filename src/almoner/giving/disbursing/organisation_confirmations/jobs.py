@@ -36,7 +36,7 @@ tasks: Final = Tasks()
 tasks.periodic(
     "organisation_confirmations.erase_contacts",
     service.next_erasure_at,
-    service.erase_contacts,
+    service.erase_contacts_of_closed_confirmations,
     every=timedelta(days=1),
 )
 request_tasks: Final = TasksWith[NonprofitContacts]()

@@ -164,9 +164,9 @@ async def find_confirmation_page(tx: Tx, mail_id: UUID) -> ConfirmationPage | No
     return page if page.state == "open" and found.email is not None else None
 
 
-async def erase_contacts(tx: Tx, limit: int = BATCH) -> int:
+async def erase_contacts_of_closed_confirmations(tx: Tx, limit: int = BATCH) -> int:
     """Erase nonprofits' contact data 30 days after the end (V6); returns how many."""
-    return await store.erase_contacts(tx, tx.now - domain.ERASED_AFTER, limit)
+    return await store.erase_contacts_of_closed_confirmations(tx, tx.now - domain.ERASED_AFTER, limit)
 
 
 async def next_erasure_at(tx: Tx) -> datetime | None:

@@ -133,7 +133,7 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
     return found
 
 
-async def erase_contacts(tx: Tx, over_before: datetime, limit: int) -> int:
+async def erase_contacts_of_closed_confirmations(tx: Tx, closed_before: datetime, limit: int) -> int:
     """Erase the addresses of requests closed by then; returns how many."""
     rows = await tx.fetch(
         """
@@ -144,7 +144,7 @@ async def erase_contacts(tx: Tx, over_before: datetime, limit: int) -> int:
         )
         update monetary_donation_confirmation c set email = null from old where c.id = old.id returning c.id
         """,
-        over_before,
+        closed_before,
         limit,
     )
     return len(rows)

@@ -141,13 +141,13 @@ class PayeeAccount:
 
 
 @dataclass(frozen=True, slots=True)
-class PayeeAccountProposed:
+class PayeeAccountProposedEvent:
     """The internal event that an account was proposed."""
 
     account: UUID
 
 
-ACCOUNT_PROPOSED: Final = InternalEvent("internal.payee_bank_account_proposed", PayeeAccountProposed)
+ACCOUNT_PROPOSED: Final = InternalEvent("internal.payee_bank_account_proposed", PayeeAccountProposedEvent)
 """An account was proposed or approved, so the nonprofit may have to be notified."""
 
 

@@ -16,7 +16,7 @@ from almoner.giving.disbursing.payee_bank_accounts.domain import (
     Payee,
     PayeeAccount,
     PayeeAccountError,
-    PayeeAccountProposed,
+    PayeeAccountProposedEvent,
 )
 from almoner.giving.disbursing.payee_bank_accounts.store import count_for_operators as count_for_operators
 from almoner.giving.disbursing.payee_bank_accounts.store import list_approved_accounts as list_approved_accounts
@@ -127,7 +127,7 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, by: s
     await verifications.on_account_proposed(
         tx, created.organisation_id, _account_id_text(tx, created), _account_facts(created)
     )
-    await outbox.emit_internal(tx, domain.ACCOUNT_PROPOSED, PayeeAccountProposed(created.id))
+    await outbox.emit_internal(tx, domain.ACCOUNT_PROPOSED, PayeeAccountProposedEvent(created.id))
     return created
 
 
@@ -180,7 +180,7 @@ async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) 
     looks = [verifications.FlagReview(look.by, look.note, look.at) for look in seen]
     differs = held.name_score < domain.MIN_PLAUSIBLE_SCORE
     await verifications.on_account_approved(tx, of, named, _account_facts(held), looks, differs=differs)
-    await outbox.emit_internal(tx, domain.ACCOUNT_PROPOSED, PayeeAccountProposed(account_id))
+    await outbox.emit_internal(tx, domain.ACCOUNT_PROPOSED, PayeeAccountProposedEvent(account_id))
     return await get(tx, account_id)
 
 

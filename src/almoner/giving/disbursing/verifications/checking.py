@@ -13,7 +13,7 @@ from almoner.giving.disbursing.verifications.domain import (
     InvalidState,
     MonetaryDonationVerification,
     Outcome,
-    VerificationFlagged,
+    VerificationFlaggedEvent,
 )
 from almoner.giving.disbursing.verifications.findings import BLOCKING_CATEGORIES, RENEWAL_PERIOD, CheckFinding
 from almoner.giving.disbursing.verifications.ports import ApprovedAccounts, Screening, VerifiedAccount
@@ -166,11 +166,11 @@ async def ensure_no_watchlist_match(tx: Tx, verification: MonetaryDonationVerifi
 
 async def recheck_disbursements(tx: Tx, verification: MonetaryDonationVerification) -> None:
     """Re-evaluate whether the partner's disbursements to the nonprofit must wait."""
-    reported = VerificationFlagged(verification.partner_id, verification.organisation_id)
+    reported = VerificationFlaggedEvent(verification.partner_id, verification.organisation_id)
     await outbox.emit_internal(tx, FLAGGED, reported, partner=verification.partner_id)
 
 
 async def enqueue_rechecks(tx: Tx, organisation_ids: list[UUID]) -> None:
     """Enqueue rechecks of live verifications of these nonprofits."""
-    for verification_id, _, _ in await store.list_pending_and_approved(tx, organisation_ids):
+    for verification_id, _, _ in await store.list_ids_of_pending_and_approved(tx, organisation_ids):
         await transitions.enqueue_check(tx, verification_id)

@@ -255,12 +255,12 @@ def new_verification(
 
 
 @dataclass(frozen=True, slots=True)
-class VerificationFlagged:
+class VerificationFlaggedEvent:
     """The partner and nonprofit whose disbursements are flagged."""
 
     partner: UUID
     organisation: UUID
 
 
-FLAGGED: Final = InternalEvent("internal.monetary_donation_verification_flagged", VerificationFlagged)
+FLAGGED: Final = InternalEvent("internal.monetary_donation_verification_flagged", VerificationFlaggedEvent)
 """Told to a partner's payouts when a flag was raised or lifted."""

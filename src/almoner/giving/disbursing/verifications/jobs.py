@@ -14,7 +14,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.events.outbox import Event, read_record
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobOf, Result
-from almoner.screening.screenings.domain import CHANGED, UNWATCHED, ScreeningChanged
+from almoner.screening.screenings.domain import CHANGED, UNWATCHED, ScreeningChangedEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,6 @@ async def on_organisations_updated(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @tasks.reacts_to(CHANGED, UNWATCHED)
-async def on_screenings_changed(tx: Tx, changed: Sequence[ScreeningChanged]) -> None:
+async def on_screenings_changed(tx: Tx, changed: Sequence[ScreeningChangedEvent]) -> None:
     """Check verifications again whose watch list matches have changed."""
     await checking.enqueue_rechecks(tx, list(dict.fromkeys(one.id for one in changed if one.type == "organisation")))

@@ -357,9 +357,9 @@ async def next_due_at(tx: Tx) -> datetime | None:
 
 
 async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
-    """The partners that have each of these nonprofits verified: they is notified when it changes (settled 6)."""
+    """The partners that have each of these nonprofits verified: they are notified when it changes (settled 6)."""
     found: dict[UUID, set[UUID]] = {}
-    for _, partner_id, organisation_id in await store.list_pending_and_approved(tx, list(organisation_ids)):
+    for _, partner_id, organisation_id in await store.list_ids_of_pending_and_approved(tx, list(organisation_ids)):
         found.setdefault(organisation_id, set()).add(partner_id)
     return found
 
@@ -379,8 +379,8 @@ async def enqueue_due_checks(tx: Tx, limit: int = BATCH) -> int:
     return len(due)
 
 
-async def list_pending_and_approved(tx: Tx, organisation_id: UUID) -> list[MonetaryDonationVerification]:
+async def list_pending_and_approved_verifications(tx: Tx, organisation_id: UUID) -> list[MonetaryDonationVerification]:
     """Pending and approved verifications of a nonprofit, of any partner."""
-    found = await store.list_pending_and_approved(tx, [organisation_id])
+    found = await store.list_ids_of_pending_and_approved(tx, [organisation_id])
     known = [await get(tx, ALL_PARTNERS, verification_id) for verification_id, _, _ in found]
     return [one for one in known if one.is_pending_or_approved]

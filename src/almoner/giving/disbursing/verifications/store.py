@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -133,9 +133,17 @@ async def find_pending_or_approved(tx: Tx, partner: Partner, organisation_id: UU
     return found
 
 
+class VerificationIds(NamedTuple):
+    """The IDs of a verification, its partner and its organisation."""
+
+    verification_id: UUID
+    partner_id: UUID
+    organisation_id: UUID
+
+
 @across_partners("followers")
-async def list_pending_and_approved(tx: Tx, organisation_ids: Sequence[UUID]) -> list[tuple[UUID, UUID, UUID]]:
-    """Pending and approved verifications of these organisations: (ID, partner, organisation)."""
+async def list_ids_of_pending_and_approved(tx: Tx, organisation_ids: Sequence[UUID]) -> list[VerificationIds]:
+    """Pending and approved verifications of these organisations, by ID."""
     rows = await tx.fetch(
         """
         with answering as materialized (
@@ -149,7 +157,7 @@ async def list_pending_and_approved(tx: Tx, organisation_ids: Sequence[UUID]) ->
         """,
         organisation_ids,
     )
-    return [(row[0], row[1], row[2]) for row in rows]
+    return [VerificationIds(row[0], row[1], row[2]) for row in rows]
 
 
 async def mark_requested(tx: Tx, verification: MonetaryDonationVerification) -> None:

@@ -57,7 +57,7 @@ REMINDED_AFTER: Final = timedelta(days=365)
 _ONE_GIFT: Final = timedelta(milliseconds=1)
 
 
-class UserNotFound(BadRequest):
+class PartnerUserNotFound(BadRequest):
     code = "gift_aid/user_not_found"
     message = "There is no user with this ID"
 

@@ -4,7 +4,7 @@ from typing import Annotated
 from uuid import UUID
 
 from almoner.giving.gift_aid.declarations import service
-from almoner.giving.gift_aid.declarations.domain import UserNotFound
+from almoner.giving.gift_aid.declarations.domain import PartnerUserNotFound
 from almoner.giving.gift_aid.declarations.schemas import (
     GiftAidBody,
     GiftAidResponse,
@@ -22,7 +22,7 @@ UserId = Annotated[UUID, PathId("user")]
 routes = Routes("Gift aid")
 
 
-@routes.post("/v1/gift-aid", key=PUBLISHABLE, scope="gift_aid:write", errors=(UserNotFound,))
+@routes.post("/v1/gift-aid", key=PUBLISHABLE, scope="gift_aid:write", errors=(PartnerUserNotFound,))
 async def create_gift_aid(call: ApiCall, body: GiftAidBody) -> GiftAidResponse:
     """Create a Gift Aid declaration.
 

@@ -38,7 +38,7 @@ async def create_declaration(
 
     ``user_id`` as sent. ``trusted``: by a secret key. With a publishable one the user counts only while one of its
     donation sessions is open, and whatever else was sent as a user is left out without a word: nobody learns who there
-    is. Raises UserNotFound, IncorrectParams: also for what no claim could take.
+    is. Raises PartnerUserNotFound, IncorrectParams: also for what no claim could take.
     """
     begins = covers_from or domain.earliest_covered_at(tx.now)
     problems = claimable.find_declarer_problems(declarer)
@@ -60,7 +60,7 @@ async def _user(tx: Tx, partner: Partner, user_id: str | None) -> UUID | None:
     except NotFound:
         user = None
     if user is None or user.deleted_at is not None:
-        raise domain.UserNotFound(f"body.userId '{user_id[:100]}' does not exist")
+        raise domain.PartnerUserNotFound(f"body.userId '{user_id[:100]}' does not exist")
     return user.id
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from almoner.giving.subscriptions.charging import service
 from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
-from almoner.nonprofits.registers.domain import CHANGED, RegisterChanged
+from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent
 from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.background_tasks import JobContext, Tasks
 from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
@@ -26,7 +26,7 @@ tasks.periodic("donation_subscriptions.erase_donors", subscriptions.next_erasure
 
 
 @tasks.reacts_to(CHANGED)
-async def on_register_changed(tx: Tx, _changed: Sequence[RegisterChanged]) -> None:
+async def on_register_changed(tx: Tx, _changed: Sequence[RegisterChangedEvent]) -> None:
     """Enqueue a check of plans whose nonprofits merged into another one."""
     await _FOLLOW.enqueue(tx, Nothing(), unique=_FOLLOW.name)
 

@@ -230,7 +230,7 @@ NOTICE: Final = InternalEvent("internal.donation_subscription_notice", Subscript
 
 
 @dataclass(frozen=True, slots=True)
-class PaymentMethodReplaced:
+class PaymentMethodReplacedEvent:
     """A saved payment method that no plan uses any more."""
 
     provider: str
@@ -238,7 +238,7 @@ class PaymentMethodReplaced:
     payment_method: str
 
 
-PAYMENT_METHOD_REPLACED: Final = InternalEvent("internal.payment_method_replaced", PaymentMethodReplaced)
+PAYMENT_METHOD_REPLACED: Final = InternalEvent("internal.payment_method_replaced", PaymentMethodReplacedEvent)
 
 
 def needs_consent(subscription: DonationSubscription, money: Money, frequency: Frequency) -> bool:

@@ -189,7 +189,7 @@ async def release_payment_method(
     tx: Tx, provider: str, saved: SavedPaymentMethod, partner_id: UUID | None = None
 ) -> None:
     """Have the provider delete a saved payment method that no subscription uses."""
-    replaced = domain.PaymentMethodReplaced(provider, saved.customer, saved.id)
+    replaced = domain.PaymentMethodReplacedEvent(provider, saved.customer, saved.id)
     await outbox.emit_internal(tx, domain.PAYMENT_METHOD_REPLACED, replaced, partner=partner_id)
 
 

@@ -20,7 +20,7 @@ from almoner.giving.subscriptions.donation_subscriptions import service as subsc
 from almoner.giving.subscriptions.donation_subscriptions.domain import (
     LIVE_STATUSES,
     PAYMENT_METHOD_REPLACED,
-    PaymentMethodReplaced,
+    PaymentMethodReplacedEvent,
 )
 from almoner.giving.subscriptions.donor_pages import domain, store
 from almoner.kit.errors import NotFound
@@ -134,6 +134,6 @@ async def _apply(context: CardChangeContext, setup: ProviderSetup) -> bool:
                 await subscriptions.set_payment_method(tx, context.provider.name, subscription, saved)
             return True
         if new:  # it ended meanwhile: nobody needs what was saved
-            unused = PaymentMethodReplaced(context.provider.name, saved.customer, saved.id)
+            unused = PaymentMethodReplacedEvent(context.provider.name, saved.customer, saved.id)
             await outbox.emit_internal(tx, PAYMENT_METHOD_REPLACED, unused, partner=subscription.partner_id)
         return False

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from almoner.giving.subscriptions.donor_pages.domain import PaidDonation
@@ -88,10 +88,17 @@ async def mark_setup_saved(tx: Tx, setup_id: UUID) -> bool:
     )
 
 
+class CardChangeSetup(NamedTuple):
+    """The subscription of a card change, and the provider's ID of its page."""
+
+    subscription_id: UUID
+    provider_setup_id: str | None
+
+
 @across_partners("banking")
-async def find_setup(tx: Tx, setup_id: UUID) -> tuple[UUID, str | None] | None:
+async def find_setup(tx: Tx, setup_id: UUID) -> CardChangeSetup | None:
     """The subscription of a card change, and the provider's ID of its page."""
     row = await tx.fetchrow(
         "select subscription_id, provider_setup from donation_subscription_setup where id = $1", setup_id
     )
-    return (row["subscription_id"], row["provider_setup"]) if row else None
+    return CardChangeSetup(row["subscription_id"], row["provider_setup"]) if row else None

@@ -80,14 +80,14 @@ class Configuration:
 
 
 @dataclass(frozen=True, slots=True)
-class SubmissionConfigurationChanged:
+class SubmissionConfigurationChangedEvent:
     """The internal event that a configuration changed."""
 
     configuration: UUID
     partner: UUID
 
 
-CHANGED: Final = InternalEvent("internal.configuration_changed", SubmissionConfigurationChanged)
+CHANGED: Final = InternalEvent("internal.configuration_changed", SubmissionConfigurationChangedEvent)
 """Told when a configuration is changed."""
 
 

@@ -24,7 +24,7 @@ from almoner.validation.applications.configurations.domain import (
     Check,
     Configuration,
     PartnerField,
-    SubmissionConfigurationChanged,
+    SubmissionConfigurationChangedEvent,
 )
 from almoner.validation.applications.configurations.store import find as find
 from almoner.validation.applications.configurations.store import find_default as find_default
@@ -102,7 +102,7 @@ async def create(tx: Tx, partner: Partner, requested: ConfigurationInput) -> Con
         before or requested != ConfigurationInput()
     ):  # whoever named none is judged by it from now on
         await outbox.emit_internal(
-            tx, domain.CHANGED, SubmissionConfigurationChanged(made.id, partner.id), partner=partner.id
+            tx, domain.CHANGED, SubmissionConfigurationChangedEvent(made.id, partner.id), partner=partner.id
         )
     return made
 
@@ -163,7 +163,7 @@ async def _store_change(tx: Tx, partner: Partner, before: Configuration, wished:
     if before.logo not in (None, changed.logo):
         await media.delete(tx, before.logo)
     await outbox.emit_internal(
-        tx, domain.CHANGED, SubmissionConfigurationChanged(changed.id, partner.id), partner=partner.id
+        tx, domain.CHANGED, SubmissionConfigurationChangedEvent(changed.id, partner.id), partner=partner.id
     )
     return changed
 

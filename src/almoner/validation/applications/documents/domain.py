@@ -46,14 +46,14 @@ def refusal_of_scan_result(threat: str) -> ScanStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentScanned:
+class DocumentScannedEvent:
     """The internal event that a document was scanned."""
 
     document: UUID
     clean: bool
 
 
-SCANNED: Final = InternalEvent("internal.document_scanned", DocumentScanned)
+SCANNED: Final = InternalEvent("internal.document_scanned", DocumentScannedEvent)
 """Told when a scan ends."""
 
 

@@ -182,7 +182,7 @@ async def _end_scan(tx: Tx, document_id: UUID, status: domain.ScanStatus, threat
     if document is None:
         return
     await outbox.emit_internal(
-        tx, domain.SCANNED, domain.DocumentScanned(document.id, threat is None), partner=document.partner_id
+        tx, domain.SCANNED, domain.DocumentScannedEvent(document.id, threat is None), partner=document.partner_id
     )
     if threat:
         await REMOVE.enqueue(tx, DocumentJobDetails(document.id), unique=str(document.id))

@@ -51,7 +51,7 @@ async def on_submission_created(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @tasks.reacts_to(submissions_domain.DECIDED)
-async def on_submission_decided(tx: Tx, decided: Sequence[submissions_domain.SubmissionDecided]) -> None:
+async def on_submission_decided(tx: Tx, decided: Sequence[submissions_domain.SubmissionDecidedEvent]) -> None:
     """All checks of applications have ended."""
     for reported in decided:
         if reported.status != "pending":
@@ -59,14 +59,14 @@ async def on_submission_decided(tx: Tx, decided: Sequence[submissions_domain.Sub
 
 
 @tasks.reacts_to(appeals_domain.CHANGED)
-async def on_appeal_changed(tx: Tx, changed: Sequence[appeals_domain.AppealChanged]) -> None:
+async def on_appeal_changed(tx: Tx, changed: Sequence[appeals_domain.AppealChangedEvent]) -> None:
     """Appeals were made or decided."""
     for reported in changed:
         await notify_applicant(tx, reported.submission, _APPEAL_NOTIFICATIONS[reported.status], of=str(reported.appeal))
 
 
 @tasks.reacts_to(documents_domain.SCANNED)
-async def on_document_scanned(tx: Tx, scanned: Sequence[documents_domain.DocumentScanned]) -> None:
+async def on_document_scanned(tx: Tx, scanned: Sequence[documents_domain.DocumentScannedEvent]) -> None:
     """Documents were scanned."""
     for reported in scanned:
         if not reported.clean:

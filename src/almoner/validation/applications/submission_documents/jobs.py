@@ -14,7 +14,7 @@ from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import (
     RETENTION_CHECK_INTERVAL,
     SCANNED,
-    DocumentScanned,
+    DocumentScannedEvent,
     RetentionPeriods,
 )
 from almoner.validation.applications.submission_documents import service, store
@@ -52,7 +52,7 @@ tasks: Final = Tasks()
 
 
 @tasks.reacts_to(SCANNED)
-async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScanned]) -> None:
+async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScannedEvent]) -> None:
     """Notify partners of rejected documents."""
     for reported in scanned:
         if not reported.clean:

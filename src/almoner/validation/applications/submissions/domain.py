@@ -102,7 +102,7 @@ class InvalidState(BadRequest):
 
 
 @dataclass(frozen=True, slots=True)
-class SubmissionDecided:
+class SubmissionDecidedEvent:
     """The internal event that a submission was decided."""
 
     id: UUID
@@ -110,7 +110,7 @@ class SubmissionDecided:
     status: SubmissionStatus
 
 
-DECIDED: Final = InternalEvent("internal.validation_submission_decided", SubmissionDecided)
+DECIDED: Final = InternalEvent("internal.validation_submission_decided", SubmissionDecidedEvent)
 """Emitted when all checks have ended; again after an appeal has resumed some."""
 
 

@@ -10,13 +10,13 @@ from almoner.platform.jobs.background_tasks import JobContext, Tasks
 from almoner.platform.jobs.queue import JobDone, JobOf, Result
 from almoner.validation.agents import domain as agents_domain
 from almoner.validation.applications.configurations import domain as configurations_domain
-from almoner.validation.applications.configurations.domain import SubmissionConfigurationChanged
+from almoner.validation.applications.configurations.domain import SubmissionConfigurationChangedEvent
 from almoner.validation.applications.submissions import service, submission_evaluation
 from almoner.validation.ongoing.eligibility import domain as eligibility_domain
-from almoner.validation.ongoing.eligibility.domain import SubscriptionEnded
+from almoner.validation.ongoing.eligibility.domain import SubscriptionEndedEvent
 from almoner.validation.ongoing.monitoring import domain as monitoring_domain
-from almoner.validation.ongoing.monitoring.domain import SubscriptionStatusChanged
-from almoner.validation.requests.domain import DECIDED, RequestDecided
+from almoner.validation.ongoing.monitoring.domain import SubscriptionStatusChangedEvent
+from almoner.validation.requests.domain import DECIDED, RequestDecidedEvent
 
 tasks: Final = Tasks()
 tasks.periodic(
@@ -36,13 +36,13 @@ async def evaluate(context: JobContext, job: JobOf[service.Evaluate]) -> Result:
 
 
 @tasks.reacts_to(DECIDED)
-async def on_request_decided(tx: Tx, decided: Sequence[RequestDecided]) -> None:
+async def on_request_decided(tx: Tx, decided: Sequence[RequestDecidedEvent]) -> None:
     """Validation requests were decided."""
     await service.evaluate_after_request_decisions(tx, [one.request for one in decided])
 
 
 @tasks.reacts_to(configurations_domain.CHANGED)
-async def on_configuration_changed(tx: Tx, changed: Sequence[SubmissionConfigurationChanged]) -> None:
+async def on_configuration_changed(tx: Tx, changed: Sequence[SubmissionConfigurationChangedEvent]) -> None:
     """Configurations were changed."""
     for reported in changed:
         await service.evaluate_after_configuration_change(tx, Partner(reported.partner), reported.configuration)
@@ -61,7 +61,7 @@ async def on_monitoring_updated(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @tasks.reacts_to(monitoring_domain.STATUS_CHANGED)
-async def on_monitoring_changed(tx: Tx, changed: Sequence[SubscriptionStatusChanged]) -> None:
+async def on_monitoring_changed(tx: Tx, changed: Sequence[SubscriptionStatusChangedEvent]) -> None:
     """Monitoring is live, or has ended."""
     await service.evaluate_after_check_results(tx, "compliance", [one.subscription for one in changed])
 
@@ -73,6 +73,6 @@ async def on_eligibility_updated(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @tasks.reacts_to(eligibility_domain.ENDED)
-async def on_eligibility_ended(tx: Tx, ended: Sequence[SubscriptionEnded]) -> None:
+async def on_eligibility_ended(tx: Tx, ended: Sequence[SubscriptionEndedEvent]) -> None:
     """Eligibility has ended."""
     await service.evaluate_after_check_results(tx, "eligibility", [one.subscription for one in ended])

@@ -14,7 +14,7 @@ from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
 from almoner.validation.applications.submissions import domain, loader, schemas, search_text, store
-from almoner.validation.applications.submissions.domain import Submission, SubmissionDecided
+from almoner.validation.applications.submissions.domain import Submission, SubmissionDecidedEvent
 from almoner.validation.applications.submissions.schemas import ValidationSubmissionResponse
 from almoner.validation.ongoing.eligibility import service as eligibility
 from almoner.validation.ongoing.monitoring import service as monitoring
@@ -77,7 +77,7 @@ async def _emit_changed(tx: Tx, new: Submission) -> ValidationSubmissionResponse
     reported = schemas.submission_response(tx, new)
     await outbox.emit(tx, new.partner_id, domain.UPDATED, reported)
     await outbox.emit_internal(
-        tx, domain.DECIDED, SubmissionDecided(tx.new_id(), new.id, new.status), partner=new.partner_id
+        tx, domain.DECIDED, SubmissionDecidedEvent(tx.new_id(), new.id, new.status), partner=new.partner_id
     )
     return reported
 

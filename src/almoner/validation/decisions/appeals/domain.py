@@ -34,7 +34,7 @@ REASONS: Final = ("decision_stands", "no_new_evidence")
 
 
 @dataclass(frozen=True, slots=True)
-class AppealChanged:
+class AppealChangedEvent:
     """The internal event that an appeal changed."""
 
     appeal: UUID
@@ -42,7 +42,7 @@ class AppealChanged:
     status: AppealStatus
 
 
-CHANGED: Final = InternalEvent("internal.appeal_changed", AppealChanged)
+CHANGED: Final = InternalEvent("internal.appeal_changed", AppealChangedEvent)
 """Told when one is made and when it is decided."""
 
 

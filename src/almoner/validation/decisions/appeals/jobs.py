@@ -11,9 +11,9 @@ from almoner.platform.jobs.queue import JobDone, JobOf, Result
 from almoner.validation.agents import domain as agents_domain
 from almoner.validation.decisions.appeals import service
 from almoner.validation.ongoing.eligibility import domain as eligibility_domain
-from almoner.validation.ongoing.eligibility.domain import SubscriptionEnded
+from almoner.validation.ongoing.eligibility.domain import SubscriptionEndedEvent
 from almoner.validation.ongoing.monitoring import domain as monitoring_domain
-from almoner.validation.ongoing.monitoring.domain import SubscriptionStatusChanged
+from almoner.validation.ongoing.monitoring.domain import SubscriptionStatusChangedEvent
 
 tasks: Final = Tasks()
 tasks.periodic("appeals.erase_texts", service.next_erasure_at, service.erase_texts, every=timedelta(days=1))
@@ -40,7 +40,7 @@ async def on_monitoring_updated(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @tasks.reacts_to(monitoring_domain.STATUS_CHANGED)
-async def on_monitoring_changed(tx: Tx, changed: Sequence[SubscriptionStatusChanged]) -> None:
+async def on_monitoring_changed(tx: Tx, changed: Sequence[SubscriptionStatusChangedEvent]) -> None:
     """Monitoring is live, or has ended."""
     await service.complete_reversals_after_checks(tx, "monitoring", [one.subscription for one in changed])
 
@@ -52,6 +52,6 @@ async def on_eligibility_updated(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @tasks.reacts_to(eligibility_domain.ENDED)
-async def on_eligibility_ended(tx: Tx, ended: Sequence[SubscriptionEnded]) -> None:
+async def on_eligibility_ended(tx: Tx, ended: Sequence[SubscriptionEndedEvent]) -> None:
     """Eligibility has ended."""
     await service.complete_reversals_after_checks(tx, "eligibility", [one.subscription for one in ended])

@@ -19,7 +19,7 @@ from almoner.validation.applications.submissions import domain as submissions_do
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.applications.submissions.domain import AppealStatus, InvalidState, Submission
 from almoner.validation.decisions.appeals import domain, schemas, store
-from almoner.validation.decisions.appeals.domain import CHANGED, Appeal, AppealChanged, Appellant
+from almoner.validation.decisions.appeals.domain import CHANGED, Appeal, AppealChangedEvent, Appellant
 from almoner.validation.decisions.appeals.schemas import AppealResponse
 from almoner.validation.decisions.appeals.store import find_latest as find_latest
 from almoner.validation.decisions.reviews import service as reviews
@@ -202,5 +202,5 @@ async def _emit_submission_updated(tx: Tx, appeal: Appeal) -> None:
 async def _emit_changed(tx: Tx, appeal: Appeal) -> None:
     status: AppealStatus = appeal.status
     await outbox.emit_internal(
-        tx, CHANGED, AppealChanged(appeal.id, appeal.submission_id, status), partner=appeal.partner_id
+        tx, CHANGED, AppealChangedEvent(appeal.id, appeal.submission_id, status), partner=appeal.partner_id
     )

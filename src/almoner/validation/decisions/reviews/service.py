@@ -260,7 +260,7 @@ async def declare_conflict(tx: Tx, case: ReviewHandler, subject_id: UUID, by: st
 
 
 async def get_second_look(tx: Tx, review_id: UUID, by: str) -> SecondLook:
-    """One that waits for this person. Raises NotFound, also for who decided first or declared a conflict."""
+    """One that waits for this person. Raises NotFound if none does, or for who decided first or declared a conflict."""
     look = await store_second_looks.get_for_update(tx, review_id)
     if look is None or look.decided_by is not None or look.first_by == by:
         raise NotFound

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -211,8 +211,17 @@ async def count_open_at_most(tx: Tx, max_count: int) -> int:
     return count
 
 
+class DecisionCount(NamedTuple):
+    """How many cases of a kind a person decided this way."""
+
+    decided_by: str
+    kind: Kind
+    verdict: Verdict
+    total: int
+
+
 @across_partners("operators")
-async def count_decisions(tx: Tx) -> list[tuple[str, Kind, Verdict, int]]:
+async def count_decisions(tx: Tx) -> list[DecisionCount]:
     """The number of decisions by person, including simulated reviewers, but not rules."""
     rows = await tx.fetch(
         """
@@ -220,7 +229,7 @@ async def count_decisions(tx: Tx) -> list[tuple[str, Kind, Verdict, int]]:
         group by decided_by, kind, verdict
         """
     )
-    return [(row[0], row[1], row[2], row[3]) for row in rows]
+    return [DecisionCount(row[0], row[1], row[2], row[3]) for row in rows]
 
 
 @across_partners("operators")

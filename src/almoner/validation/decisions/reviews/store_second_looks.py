@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from asyncpg import Record
@@ -121,8 +122,17 @@ async def list_daily_figures(tx: Tx, since: datetime) -> Sequence[DailyFigures]:
     return [DailyFigures(*row) for row in rows]
 
 
+class ReviewerDecisions(NamedTuple):
+    """How many decisions of a kind a reviewer made, in how many different hours."""
+
+    reviewer: str
+    kind: Kind
+    decisions: int
+    hours: int
+
+
 @across_partners("operators")
-async def list_hourly_decisions(tx: Tx, since: datetime) -> Sequence[tuple[str, Kind, int, int]]:
+async def list_hourly_decisions(tx: Tx, since: datetime) -> Sequence[ReviewerDecisions]:
     """The number of decisions by reviewer and kind since a given time, and the number of different hours."""
     rows = await tx.fetch(
         """
@@ -132,4 +142,4 @@ async def list_hourly_decisions(tx: Tx, since: datetime) -> Sequence[tuple[str, 
         """,
         since,
     )
-    return [(row[0], row[1], row[2], row[3]) for row in rows]
+    return [ReviewerDecisions(row[0], row[1], row[2], row[3]) for row in rows]

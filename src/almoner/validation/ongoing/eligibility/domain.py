@@ -296,11 +296,11 @@ def _findings(
 
 
 @dataclass(frozen=True, slots=True)
-class SubscriptionEnded:
+class SubscriptionEndedEvent:
     """The subscription that ended."""
 
     subscription: UUID
 
 
-ENDED: Final = InternalEvent("internal.eligibility_subscription_ended", SubscriptionEnded)
+ENDED: Final = InternalEvent("internal.eligibility_subscription_ended", SubscriptionEndedEvent)
 """Told when one is cancelled, or fails with its validation request."""

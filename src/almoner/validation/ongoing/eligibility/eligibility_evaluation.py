@@ -22,7 +22,7 @@ from almoner.validation.ongoing.eligibility.domain import (
     EligibilitySubscription,
     KnownActivities,
     Occasion,
-    SubscriptionEnded,
+    SubscriptionEndedEvent,
 )
 from almoner.validation.requests import service as validation_requests
 
@@ -135,7 +135,7 @@ async def store_transition(tx: Tx, moved: EligibilitySubscription, *, may_stay: 
 async def end_subscription(tx: Tx, subscription: EligibilitySubscription) -> None:
     """Store the end of a locked subscription, and emit an event about it."""
     await store_transition(tx, subscription)
-    await outbox.emit_internal(tx, ENDED, SubscriptionEnded(subscription.id), partner=subscription.partner_id)
+    await outbox.emit_internal(tx, ENDED, SubscriptionEndedEvent(subscription.id), partner=subscription.partner_id)
 
 
 async def emit_updated_event(tx: Tx, subscription: EligibilitySubscription) -> None:

@@ -6,16 +6,16 @@ from uuid import UUID
 
 import msgspec
 
-from almoner.nonprofits.activities.domain import RETAGGING_COMPLETED, RetaggingCompleted
+from almoner.nonprofits.activities.domain import RETAGGING_COMPLETED, RetaggingCompletedEvent
 from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event
 from almoner.platform.jobs.background_tasks import JobContext, Tasks
 from almoner.platform.jobs.queue import JobDone, JobOf, Result
 from almoner.validation.applications.configurations.domain import CHANGED as CONFIGURATION_CHANGED
-from almoner.validation.applications.configurations.domain import SubmissionConfigurationChanged
+from almoner.validation.applications.configurations.domain import SubmissionConfigurationChangedEvent
 from almoner.validation.ongoing.eligibility import eligibility_evaluation, service
-from almoner.validation.requests.domain import DECIDED, RequestDecided
+from almoner.validation.requests.domain import DECIDED, RequestDecidedEvent
 
 tasks: Final = Tasks()
 
@@ -41,14 +41,14 @@ async def reevaluate(context: JobContext, job: JobOf[service.Reevaluate]) -> Res
 
 
 @tasks.reacts_to(CONFIGURATION_CHANGED)
-async def on_configuration_changed(tx: Tx, events: Sequence[SubmissionConfigurationChanged]) -> None:
+async def on_configuration_changed(tx: Tx, events: Sequence[SubmissionConfigurationChangedEvent]) -> None:
     """Configurations were changed."""
     for changed in dict.fromkeys(events):
         await service.evaluate_after_configuration_change(tx, Partner(changed.partner), changed.configuration)
 
 
 @tasks.reacts_to(DECIDED)
-async def on_request_decided(tx: Tx, decided: Sequence[RequestDecided]) -> None:
+async def on_request_decided(tx: Tx, decided: Sequence[RequestDecidedEvent]) -> None:
     """Validation requests were decided."""
     await service.evaluate_after_request_decisions(tx, [one.request for one in decided])
 
@@ -67,6 +67,6 @@ async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @tasks.reacts_to(RETAGGING_COMPLETED)
-async def on_rules_applied(tx: Tx, _completed: Sequence[RetaggingCompleted]) -> None:
+async def on_rules_applied(tx: Tx, _completed: Sequence[RetaggingCompletedEvent]) -> None:
     """Evaluate all subscriptions again after the activity rules were applied."""
     await service.reevaluate_all(tx)

@@ -333,11 +333,11 @@ class MonitoringFilters:
 
 
 @dataclass(frozen=True, slots=True)
-class SubscriptionStatusChanged:
+class SubscriptionStatusChangedEvent:
     """The subscription."""
 
     subscription: UUID
 
 
-STATUS_CHANGED: Final = InternalEvent("internal.monitoring_subscription_status_changed", SubscriptionStatusChanged)
+STATUS_CHANGED: Final = InternalEvent("internal.monitoring_subscription_status_changed", SubscriptionStatusChangedEvent)
 """Reported when a subscription becomes live, failed or cancelled; partners learn of this only through results."""

@@ -10,13 +10,13 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.events.outbox import Event, read_record
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobOf, Result
-from almoner.screening.screenings.domain import CHANGED, COMPARED, ScreeningChanged
+from almoner.screening.screenings.domain import CHANGED, COMPARED, ScreeningChangedEvent
 from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import WatchlistImportEvent
 from almoner.validation.applications.configurations.domain import CHANGED as CONFIGURATION_CHANGED
-from almoner.validation.applications.configurations.domain import SubmissionConfigurationChanged
+from almoner.validation.applications.configurations.domain import SubmissionConfigurationChangedEvent
 from almoner.validation.ongoing.monitoring import monitoring_evaluation, service
-from almoner.validation.requests.domain import DECIDED, RequestDecided
+from almoner.validation.requests.domain import DECIDED, RequestDecidedEvent
 
 tasks: Final = Tasks()
 screening_tasks: Final = TasksWith[Screener]()
@@ -45,14 +45,14 @@ async def reevaluate(context: JobContext, job: JobOf[service.Reevaluate]) -> Res
 
 
 @tasks.reacts_to(CONFIGURATION_CHANGED)
-async def on_configuration_changed(tx: Tx, events: Sequence[SubmissionConfigurationChanged]) -> None:
+async def on_configuration_changed(tx: Tx, events: Sequence[SubmissionConfigurationChangedEvent]) -> None:
     """Configurations were changed."""
     for changed in dict.fromkeys(events):
         await service.evaluate_after_configuration_change(tx, Partner(changed.partner), changed.configuration)
 
 
 @tasks.reacts_to(DECIDED)
-async def on_request_decided(tx: Tx, decided: Sequence[RequestDecided]) -> None:
+async def on_request_decided(tx: Tx, decided: Sequence[RequestDecidedEvent]) -> None:
     """Validation requests were decided."""
     await service.evaluate_after_request_decisions(tx, [one.request for one in decided])
 
@@ -67,7 +67,7 @@ async def on_organisation_updated(tx: Tx, events: Sequence[Event]) -> None:
 
 
 @tasks.reacts_to(CHANGED)
-async def on_screening_changed(tx: Tx, changed: Sequence[ScreeningChanged]) -> None:
+async def on_screening_changed(tx: Tx, changed: Sequence[ScreeningChangedEvent]) -> None:
     """Evaluate subscriptions again whose watch list matches have changed."""
     organisations = dict.fromkeys(one.id for one in changed if one.type == "organisation")
     await service.evaluate_after_organisation_changes(tx, list(organisations), "screening_changed")

@@ -302,7 +302,7 @@ async def store_transition(tx: Tx, subscription: MonitoringSubscription, new: Mo
     if not await store.update(tx, new, subscription.status):
         raise LookupError(f"monitoring subscription {new.id} is not where its holder saw it")
     if new.status != subscription.status:
-        reported = domain.SubscriptionStatusChanged(new.id)
+        reported = domain.SubscriptionStatusChangedEvent(new.id)
         await outbox.emit_internal(tx, domain.STATUS_CHANGED, reported, partner=new.partner_id)
 
 

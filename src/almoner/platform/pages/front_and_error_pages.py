@@ -16,7 +16,7 @@ _TEMPLATES: Final = Path(__file__).parent / "templates"
 _KINDS: Final = {404: "site.missing", 405: "site.missing", 429: "site.busy", 503: "site.busy"}
 
 
-class SitePages:
+class FrontAndErrorPages:
     """The front page and error pages. ``places``: the sandbox's pages to link to."""
 
     def __init__(self, deployment: Deployment, places: Callable[[], Awaitable[Mapping[str, str]]]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, cast
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 
-class CoalescingTransport:
+class WriteCoalescingTransport:
     """A transport that joins consecutive writes."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -48,9 +48,9 @@ class CoalescingTransport:
             self._transport.write(held)
 
 
-class CoalescingProtocol(HttpToolsProtocol):
+class WriteCoalescingHttpProtocol(HttpToolsProtocol):
     """For ``uvicorn.Config(http=...)``."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has come."""
-        super().connection_made(cast("asyncio.Transport", CoalescingTransport(transport, self.loop)))
+        super().connection_made(cast("asyncio.Transport", WriteCoalescingTransport(transport, self.loop)))

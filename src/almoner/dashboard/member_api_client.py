@@ -73,7 +73,7 @@ class JobMember:
         return self.person.realm
 
 
-class MemberCalls:
+class MemberApiClient:
     """Makes API calls as a member, with all rules of the API: scopes, masks, idempotency keys, audit log."""
 
     def __init__(self, api: ApiApplication) -> None:

@@ -7,7 +7,7 @@ from datetime import datetime
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.domain import OPERATORS_DESK
+from almoner.access.accounts.domain import OPERATOR_START_PAGE
 from almoner.access.accounts.page_guard import Visitor
 from almoner.access.people.domain import OPERATOR_ROLES, Role
 from almoner.console.context import MOST_COUNTED, ConsoleContext
@@ -15,7 +15,7 @@ from almoner.platform.database.transactions import Tx
 
 
 @dataclass(frozen=True, slots=True)
-class DeskLine:
+class StartPageLine:
     """The number of waiting items of one kind.
 
     ``path``: the page that lists them. ``oldest``: when the oldest item arrived.
@@ -27,29 +27,29 @@ class DeskLine:
     oldest: datetime | None = None
 
 
-DeskSource = Callable[[Tx, Visitor], Awaitable[Sequence[DeskLine]]]
+StartPageLoader = Callable[[Tx, Visitor], Awaitable[Sequence[StartPageLine]]]
 """Lists the waiting work of one part of the console. Lines without waiting items are left out."""
 
 
 @dataclass(frozen=True, slots=True)
-class DeskSection:
+class StartPageSection:
     """A group of lines with a heading, shown to operators with one of the roles."""
 
     heading: str
     roles: frozenset[Role]
-    load: DeskSource
+    load: StartPageLoader
 
 
-class DeskPages:
-    """The page."""
+class OperatorStartPage:
+    """The page that operators see first after they sign in."""
 
-    def __init__(self, context: ConsoleContext, sections: Sequence[DeskSection]) -> None:
+    def __init__(self, context: ConsoleContext, sections: Sequence[StartPageSection]) -> None:
         self._context = context
         self._sections = sections
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        return [self._context.route(OPERATORS_DESK, self.show, *OPERATOR_ROLES, methods=["GET"])]
+        return [self._context.route(OPERATOR_START_PAGE, self.show, *OPERATOR_ROLES, methods=["GET"])]
 
     async def show(self, visitor: Visitor) -> Response:
         """Show the start page with all sections that the visitor has access to."""
