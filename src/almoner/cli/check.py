@@ -93,7 +93,7 @@ def _describe_database(settings: Settings, report: inspection.DatabaseReport) ->
         advice = "Run `almoner migrate` as the role that owns the tables."
         results.append(CheckResult("database rights", "failed", f"{report.role} has no rights to {named}", advice))
     elif report.is_owner and not settings.sandbox:
-        advice = "Set ALMONER_DATABASE_URL to the role almoner_app, so that the service cannot change its own tables."
+        advice = "Use the role almoner_app in ALMONER_DATABASE_URL, so that the service cannot alter table definitions."
         results.append(CheckResult("database rights", "warning", f"{report.role} owns the tables", advice))
     else:
         results.append(CheckResult("database rights", "ok", f"{report.role} may use the tables"))

@@ -283,7 +283,7 @@ async def _stated(tx: Tx, officer: Caller, payout_id: UUID, note: str | None) ->
     if not note:
         raise DisbursementError(
             f"{format_amount(held.money)} is above the limit for one person. Use --note to say where you saw that the "
-            "bank paid it. Another finance operator must then run the same command."
+            "bank made the payment. Another finance operator must then run the same command."
         )
     shown = tx.ids.text("disbursement", payout_id)
     agreed = await require_two_people(

@@ -16,8 +16,8 @@ def open_listening_sockets(
 ) -> list[socket.socket]:
     """Open listening sockets for all addresses of the host.
 
-    ``localhost`` means both IPv4 and IPv6 loopback, if available. Raises PortBusy, also if the host is not an address
-    of this machine.
+    ``localhost`` means both IPv4 and IPv6 loopback, if available. Raises PortBusy if a port is in use or
+    the host is not an address of this machine.
     """
     opened: list[socket.socket] = []
     try:

@@ -59,9 +59,9 @@ async def propose(
 ) -> str:
     """Propose the legal recipient of a partner's donations.
 
-    Another finance operator must approve the donee. Receipts then show its name, EIN and address, and the statement
-    that the IRS requires. If a partner has no donee, its receipts only confirm the payment and say that they are not
-    tax receipts.
+    Another finance operator must approve the donee. Receipts then show the donee's name, EIN and address, and the
+    statement that the IRS requires. If a partner has no donee, the partner's receipts only confirm the payment and say
+    that they are not tax receipts.
     """
     scope = Partner(parse_id(tx, "partner", partner))
     created = await receipts.propose_donee(

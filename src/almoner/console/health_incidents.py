@@ -30,7 +30,7 @@ from almoner.platform.observability.incidents import (
 from almoner.platform.pages.record_tables import Column, Fact, TimelineStep, readable
 
 PATH: Final = "/health/incidents"
-_PUBLIC: Final = "Anybody can read this on the status page within a minute. Do not name partners, donors or nonprofits."
+_PUBLIC: Final = "This appears on the public status page within a minute. Do not name partners, donors or nonprofits."
 _STATUSES: Final = [(status, readable(status)) for status in OPEN_STATUSES]
 _TEXT: Final = ActionField("text", "Message for partners", "area")
 

@@ -41,7 +41,7 @@ class HealthJobs:
             self._load,
             filters=[Filter("kind", named="Kind")],
             order="newest first",
-            acts=[(f"{PATH}/retry", "Retry all jobs of a kind")],
+            acts=[(f"{PATH}/retry", "Retry all jobs of one kind")],
         )
         return [
             *lists.routes(declared),
@@ -129,7 +129,7 @@ class HealthJobs:
         async def describe(tx: Tx, _visitor: Visitor) -> ActionPage:
             counts = await dead_jobs.count_dead_jobs(tx)
             return ActionPage(
-                "Retry all jobs of a kind",
+                "Retry all jobs of one kind",
                 "Retry the jobs",
                 PATH,
                 "Jobs that gave up",

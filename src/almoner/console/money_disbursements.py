@@ -61,7 +61,7 @@ _SHOWN: Final = 100
 _ENOUGH: Final = "This disbursement is in a released payment file, so one person may confirm it."
 _NOTE: Final = ActionField(
     "note",
-    "Where you saw that the bank paid",
+    "Where you saw that the bank made the payment",
     "area",
     hint="Required if two people must confirm.",
     required=False,
@@ -134,7 +134,7 @@ class DisbursementPages:
         return (
             RecordAction(
                 "confirm",
-                "Confirm that the bank paid",
+                "Confirm that the bank made the payment",
                 self._about_confirmation,
                 self._confirm,
                 (_NOTE,),
@@ -331,7 +331,7 @@ class DisbursementPages:
             if note is None:
                 raise DisbursementError(
                     f"{format_amount(one.money)} is above the limit for one person. Say where you saw that the "
-                    "bank paid it."
+                    "bank made the payment."
                 )
             agreed = await officer.decide_with_second(
                 tx, one.partner_id, "disbursements.confirm", name, needed.seen, note, always=True

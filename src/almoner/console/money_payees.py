@@ -197,7 +197,8 @@ class PayeeAccountPages:
         self._list = ConsoleList(
             path=_PATH,
             title="Payee accounts",
-            about="Nonprofits' bank accounts appear here. One operator proposes an account, and others approve it.",
+            about="Nonprofits' bank accounts appear here. One operator proposes an account, and other operators "
+            "approve it.",
             roles=FINANCE,
             columns=(
                 Column("Holder"),

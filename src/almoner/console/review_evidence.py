@@ -53,7 +53,7 @@ class EvidencePages:
             closed=closed_reason(view, self._context.operator_id(visitor)),
         )
         if not page.closed and not offered:
-            page = replace(page, closed="No application waits for this case, so there is nobody to ask.")
+            page = replace(page, closed="No application is waiting for this case, so there is nobody to ask.")
         evidence = visitor.form_value("evidence")
         if page.closed or evidence not in offered or not is_preview(visitor):
             return page

@@ -33,7 +33,7 @@ SEND: Final = JobKind("donor_statements.send", SendStatementLink)
 
 
 async def get_receipt(tx: Tx, donation_id: UUID) -> Receipt:
-    """The receipt of a donation whose donor may ask. Raises NotFound, also if the donor was erased."""
+    """The receipt of a donation whose donor may ask. Raises NotFound if it does not exist or the donor was erased."""
     await donor_email_of(tx, donation_id)
     return await receipts.get(tx, donation_id)
 

@@ -15,7 +15,7 @@ _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) -> Organisation:
-    """The record as of a day. Raises NotFound, also if it was not known then."""
+    """The record as of a day. Raises NotFound if it does not exist or was not known then."""
     asked = await store.find_record(tx, scope, organisation_id)
     if asked is None:
         raise NotFound

@@ -189,7 +189,7 @@ class _ChainWalk:
             and entry.at + log.ADDRESS_RETENTION > self._now
         ):
             raise ChainBroken(
-                sequence, f"the address was deleted before its year was over ({entry.action}, {entry.id})"
+                sequence, f"the address was deleted less than a year after it was recorded ({entry.action}, {entry.id})"
             )
         return body
 

@@ -9,7 +9,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.jobs.queue import WAKEUP
 
 MAX_AT_ONCE: Final = 1000
-"""How many jobs of a kind are retried by one decision."""
+"""How many jobs of one kind are retried by one decision."""
 
 _COLUMNS: Final = "id, kind, payload, lane, created_at, due_at, attempt, failures, last_error, dead_at"
 _FIRST: Final = 2**63 - 1
@@ -160,7 +160,7 @@ async def retry_dead_job(tx: Tx, job_id: int) -> str:
 
 
 async def retry_dead_jobs(tx: Tx, kind: str) -> int:
-    """Retry up to ``MAX_AT_ONCE`` dead jobs of a kind, oldest first; returns how many."""
+    """Retry up to ``MAX_AT_ONCE`` dead jobs of one kind, oldest first; returns how many."""
     rows = await tx.fetch(
         f"""
         with chosen as materialized (

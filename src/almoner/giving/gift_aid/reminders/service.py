@@ -23,7 +23,7 @@ BATCH: Final = 100
 
 
 async def get(tx: Tx, declaration_id: UUID) -> tuple[DeclaredGiftAid, DonationSubscription]:
-    """A declaration and its regular donation. Raises NotFound, also if the donor was erased."""
+    """A declaration and its regular donation. Raises NotFound if it does not exist or the donor was erased."""
     declared = await store.find(tx, declaration_id)
     if declared is None:
         raise NotFound

@@ -39,7 +39,7 @@ def manage_url(tx: Tx, subscription_id: UUID, asked: datetime | None = None) -> 
 
 
 async def get_subscription(tx: Tx, subscription_id: UUID) -> DonationSubscription:
-    """The subscription of an opened link. Raises NotFound, also if its donor was erased."""
+    """The subscription of an opened link. Raises NotFound if it does not exist or its donor was erased."""
     subscription = await subscriptions.get(tx, ALL_PARTNERS, subscription_id)
     if subscription.email is None:
         raise NotFound

@@ -41,7 +41,7 @@ async def request_evidence(
     locked = await submissions.lock_pending(tx, check, subject_id) if check else []
     subject = await reviews.ensure_claimed(tx, case, subject_id, by)
     if check is None or not locked:
-        raise NothingToRequest("No application waits for this case, so there is nobody to ask.")
+        raise NothingToRequest("No application is waiting for this case, so there is nobody to ask.")
     asked_as = str(tx.new_id())
     for one in locked:
         if evidence not in submissions.requestable_evidence(one, check):
