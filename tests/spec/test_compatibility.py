@@ -89,9 +89,7 @@ BREAKING: dict[str, Change] = {
     ),
     "does not answer 200 any more": lambda made: made["paths"]["/v1/events"]["get"]["responses"].pop("200"),
     "GET /v1/events has another operationId": lambda made: made["paths"]["/v1/events"]["get"].update(operationId="x"),
-    ".eventType has the new value 'x'": lambda made: members(made, "DonationCreatedEvent")["eventType"].update(
-        const="x"
-    ),
+    ".object has the new value 'x'": lambda made: members(made, "EventList")["object"].update(const="x"),
 }
 
 

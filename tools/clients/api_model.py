@@ -195,7 +195,7 @@ class Api:
         for name, item in webhooks.items():
             hook = item["post"]["requestBody"]["content"]["application/json"]["schema"]
             _, event = self.named(hook["properties"]["data"])
-            data = event["properties"]["eventData"]
+            data = event["allOf"][1]["properties"]["eventData"]
             if "$ref" in data:
                 yield name, self.named(data)[0]
 

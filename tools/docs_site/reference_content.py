@@ -180,6 +180,8 @@ class ReferenceContent:
     def _resolved(self, schema: Schema) -> Schema:
         if "$ref" in schema:
             return self._resolved({**self._schemas[schema["$ref"].rsplit("/", 1)[1]], **_without_ref(schema)})
+        if "allOf" in schema:
+            return _merged([self._resolved(part) for part in schema["allOf"]], schema)
         options = [option for option in schema.get("anyOf", ()) if option.get("type") != "null"]
         if len(options) == 1:
             merged = {**self._resolved(options[0]), **{key: v for key, v in schema.items() if key != "anyOf"}}
@@ -228,6 +230,17 @@ class ReferenceContent:
 def _fits(type_: str, words: Sequence[str]) -> tuple[bool, int]:
     """How well words name a type of identifier: the least is best."""
     return "".join(words) != type_, len(words) or sys.maxsize
+
+
+def _merged(parts: list[Schema], schema: Schema) -> Schema:
+    """One schema of all that must hold: a later part says more of a member than an earlier one."""
+    properties: Schema = {}
+    for part in parts:
+        for name, property_ in part.get("properties", {}).items():
+            properties[name] = {**properties.get(name, {}), **property_}
+    required = [name for part in parts for name in part.get("required", ())]
+    rest = {key: value for key, value in schema.items() if key != "allOf"}
+    return {"type": "object", **rest, "properties": properties, "required": list(dict.fromkeys(required))}
 
 
 def _limits(schema: Schema) -> Iterator[str]:

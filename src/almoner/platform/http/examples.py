@@ -44,6 +44,11 @@ class ExampleBuilder:
 
     def resolve_reference(self, schema: Schema) -> Schema:
         """The schema that a ``$ref`` names."""
+        if "allOf" in schema:
+            parts = [self.resolve_reference(part) for part in schema["allOf"]]
+            properties = {name: value for part in parts for name, value in part.get("properties", {}).items()}
+            required = list(dict.fromkeys(name for part in parts for name in part.get("required", ())))
+            return {"type": "object", "properties": properties, "required": required}
         if "$ref" not in schema:
             return schema
         named = self._schemas[schema["$ref"].removeprefix(_REF)]

@@ -162,6 +162,8 @@ def _with_examples(name: str, schema: Schema, known: _Known) -> Schema:
     result = dict(schema)
     if "properties" in result:
         result["properties"] = {key: _with_example(name, key, one, known) for key, one in result["properties"].items()}
+    if "allOf" in result:
+        result["allOf"] = [_with_examples(name, part, known) for part in result["allOf"]]
     return result
 
 
