@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log"
 	"os"
@@ -28,5 +29,10 @@ func main() {
 	}
 	if missing, ok := failure.Model().(made.Error); !ok || missing.Error.Code != "not_found" {
 		log.Fatal("another error: ", err)
+	}
+	var event made.DonationCreatedEvent
+	err = json.Unmarshal([]byte(`{"id": "1", "eventType": "donation.created", "eventData": {"id": "2"}}`), &event)
+	if err != nil || event.Id != "1" || event.EventData.Id != "2" {
+		log.Fatal("another event: ", event, err)
 	}
 }
