@@ -110,7 +110,7 @@ async def test_metrics_are_for_this_machine_alone(service: Service, anonymous: C
 
 
 async def test_metrics_are_for_who_has_the_token(empty_database: TestDatabase) -> None:
-    token = "a token of the scraper"
+    token = "a-token-of-the-scraper"
     async with serving(empty_database, metrics_token=token) as service:
         for address in ("127.0.0.1", "203.0.113.9"):
             client = service.client(None, address=address)
