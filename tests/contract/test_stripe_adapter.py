@@ -11,13 +11,15 @@ import pytest
 
 from almoner.adapters.payments_stripe import StripeProvider
 from almoner.adapters.stripe_client import StripeConnection
-from almoner.giving.checkout.payments.domain import FeeSchedule, NoSuchPayment, ProviderFailure
+from almoner.giving.checkout.payments.domain import EvidenceRefused, FeeSchedule, NoSuchPayment, ProviderFailure
+from almoner.giving.checkout.payments.ports import DisputeEvidence, ProviderEvidenceFile
 from almoner.kit.money import Money
 from tests.support.client import Client
 from tests.support.service import Service
 from tests.support.stripe_account import MARK, SECRET
 from tests.support.stripe_giving import serving_at_stripe
 from tests.support.stripe_stub import KEY
+from tests.support.stripe_things import Refusal
 
 SESSION: dict[str, Any] = {
     "id": "cs_test_1",
@@ -147,3 +149,32 @@ async def test_i6_a_refund_is_made_once_however_late_it_is_asked_again(
         stripe.stub.forget_keys()  # as Stripe does after a day; our answer may have been lost
         assert await stripe.provider.refund(number, "sandbox:giftrefund:late", money) == made
         assert len(stripe.account.refunds) == 1 + others
+
+
+async def test_evidence_that_can_never_be_taken_is_refused_and_says_why(service: Service, api: Client) -> None:
+    async with serving_at_stripe(service) as stripe:
+        giving = await stripe.open_session(api)
+        await giving.giving.begin()
+        number = giving.session["id"]
+        stripe.account.pay_with_card(number)
+        dispute = stripe.account.open_dispute(number)["id"]
+        file = ProviderEvidenceFile("receipt", "IMG_1.HEIC", "image/jpeg", b"\xff\xd8")
+        upload, update = "POST /v1/files", "POST /v1/disputes/{id}"
+        for place, (call, status, code, reason) in enumerate(
+            (
+                (upload, 400, "invalid_file", "cannot accept the file IMG_1.HEIC: invalid_file"),
+                (upload, 403, "no_access", "permissions to write files and disputes"),
+                (update, 403, "no_access", "permissions to write files and disputes"),
+                (f"GET {update[5:]}", 403, "no_access", "permissions to write files and disputes"),
+            )
+        ):
+            stripe.stub.faults.refuses = {call: Refusal(status, "no", code=code)}
+            with pytest.raises(EvidenceRefused, match=reason):
+                await stripe.provider.submit_evidence(dispute, DisputeEvidence(f"key {place}", None, None, (file,)))
+        stripe.stub.faults.refuses = {upload: Refusal(400, "no", code="lock_timeout")}
+        with pytest.raises(ProviderFailure) as failure:
+            await stripe.provider.submit_evidence(dispute, DisputeEvidence("later", None, None, (file,)))
+        assert not isinstance(failure.value, EvidenceRefused)
+        stripe.stub.faults.refuses = {}
+        await stripe.provider.submit_evidence(dispute, DisputeEvidence("last", None, None, (file,)))
+        assert {one["filename"] for one in stripe.account.files.values()} == {"receipt.jpeg"}

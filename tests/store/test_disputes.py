@@ -1,16 +1,23 @@
 """Disputes in the database: states, what may not be written, and plans of what is asked often."""
 
+from pathlib import Path
 from uuid import UUID
 
 import pytest
 from asyncpg import CheckViolationError, InsufficientPrivilegeError, UniqueViolationError
 
+from almoner.adapters.storage_objects import open_storage
 from almoner.giving.accounting.dispute_evidence import service as evidence
 from almoner.giving.accounting.dispute_evidence.domain import EVIDENCE
+from almoner.giving.accounting.dispute_evidence.jobs import JobDependencies, submit_evidence
 from almoner.giving.accounting.disputes import store as disputes_store
 from almoner.giving.accounting.disputes.domain import DISPUTE
+from almoner.platform.files.storage import BlobStore
+from almoner.platform.jobs.background_tasks import JobContext
+from almoner.platform.jobs.queue import Answer, JobDone, JobOf, JobRetry
 from tests.support import factories
 from tests.support.client import Client
+from tests.support.fake_provider import FakeProvider
 from tests.support.payouts import payouts, settled, simulate, uuid_of
 from tests.support.service import Service
 
@@ -66,6 +73,49 @@ async def test_submitted_evidence_stays_as_it_is(service: Service, open_dispute:
             with pytest.raises(CheckViolationError) as refused:
                 await tx.execute(change, open_dispute)
         assert refused.value.constraint_name == constraint
+
+
+async def test_evidence_that_cannot_be_submitted_can_be_submitted_again(
+    service: Service, open_dispute: UUID, tmp_path: Path
+) -> None:
+    provider = FakeProvider(name="test")  # which does not know the dispute
+    own = service.db.deployment
+    parts = JobDependencies(provider, BlobStore(open_storage(None, tmp_path), own.vault, own.identity))
+
+    async def submit(attempt: int, *, away: bool) -> tuple[Answer, str, str | None]:
+        provider.refuse = int(away)
+        details = evidence.SubmitEvidence(open_dispute)
+        job = JobOf(1, evidence.SUBMIT.name, {}, attempt, 0, service.clock.now(), None, details)
+        answer = await submit_evidence(parts, JobContext(service.db), job)
+        async with service.db.read() as tx:
+            found = await evidence.get(tx, open_dispute)
+        return answer, found.status, found.reason
+
+    async def request() -> None:
+        async with service.db.write() as tx:
+            version = (await evidence.get(tx, open_dispute)).version
+            await evidence.request_submission(tx, open_dispute, version, "ann")
+            await tx.execute(
+                "delete from job where kind = 'disputes.submit_evidence' and payload->>'dispute' = $1",
+                str(open_dispute),
+            )
+
+    async with service.db.write() as tx:
+        await evidence.update_texts(tx, open_dispute, (await evidence.get(tx, open_dispute)).version, "A gift", None)
+    await request()
+    answer, status, _ = await submit(1, away=True)
+    assert isinstance(answer, JobRetry)
+    assert status == "submitting"
+    given_up = (JobDone(), "rejected", "The evidence could not be submitted. Last error: the provider is away")
+    assert await submit(50, away=True) == given_up
+    await request()
+    assert await submit(1, away=False) == (
+        JobDone(), "rejected", "The payment provider does not know this dispute.",
+    )  # fmt: skip
+    await request()
+    async with service.db.write() as tx:
+        await tx.execute("update dispute set evidence_due_at = $2 where id = $1", open_dispute, tx.now)
+    assert await submit(1, away=True) == given_up
 
 
 FILE = f"""

@@ -37,6 +37,7 @@ class Faults:
     """What goes wrong, besides what was done wrong. ``lost``: which share of the answers never arrives.
 
     ``lose``, ``in_use``, ``fail``: the next so many calls are done and not answered, find their key in use, fail.
+    ``refuses``: calls, such as ``POST /v1/files``, that are refused.
     ``often``: every so many calls one is too many; ``left``: after so many calls all are.
     """
 
@@ -46,6 +47,7 @@ class Faults:
     fail: int = 0
     often: int = 0
     left: int | None = None
+    refuses: dict[str, Refusal] = field(default_factory=dict)
     random: Random = field(default_factory=lambda: Random(20261122))
 
     def limits(self, calls: int) -> bool:
@@ -155,6 +157,8 @@ class StripeStub:
     def _do(  # noqa: C901 (one case for each call)
         self, method: str, route: str, number: str, asked: Thing
     ) -> Thing:
+        if refusal := self.faults.refuses.get(f"{method} {route}"):
+            raise refusal
         account, expand = self.account, asked.get("expand", [])
         match method, route:
             case "POST", "/v1/checkout/sessions":

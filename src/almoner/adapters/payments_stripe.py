@@ -5,7 +5,8 @@ name of it. A charge of a saved card is a PaymentIntent alone. What Stripe answe
 say in the form that we know is a failure.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
@@ -330,7 +331,7 @@ class StripeProvider:
     async def submit_evidence(self, dispute: str, evidence: DisputeEvidence) -> None:
         """Submit evidence for an open dispute, once for each key. Raises EvidenceRefused, ProviderFailure."""
         disputes = self._line.client.v1.disputes
-        with translate_errors("a dispute"):
+        with _translate_evidence_errors("a dispute", "Stripe says that it cannot accept this"):
             found = parse_response(await disputes.retrieve_async(dispute), Dispute)
         if (found.metadata or {}).get(REFERENCE_KEY) == evidence.key:
             return  # Stripe forgets keys after a day, and a lost answer may be older (I6)
@@ -348,20 +349,15 @@ class StripeProvider:
             "metadata": {REFERENCE_KEY: evidence.key},
             "submit": True,
         }
-        with translate_errors("evidence"):
-            try:
-                await disputes.update_async(dispute, params, {"idempotency_key": evidence.key})
-            except stripe.InvalidRequestError as error:
-                if error.http_status == 404 or error.code in _FOR_LATER:
-                    raise
-                raise EvidenceRefused(f"Stripe says that it cannot accept this: {error.code or error.param}") from error
+        with _translate_evidence_errors("evidence", "Stripe says that it cannot accept this"):
+            await disputes.update_async(dispute, params, {"idempotency_key": evidence.key})
 
     async def _upload_evidence(self, key: str, file: ProviderEvidenceFile) -> str:
-        """Upload a file; Stripe's ID of it."""
+        """Upload a file; Stripe's ID of it. Stripe compares the file with the ending of its name."""
         content = BytesIO(file.content)
-        content.name = file.name
+        content.name = f"{file.kind}.{file.media_type.rpartition('/')[2]}"
         params: FileCreateParams = {"purpose": "dispute_evidence", "file": content}
-        with translate_errors("a file"):
+        with _translate_evidence_errors("a file", f"Stripe cannot accept the file {file.name}"):
             made = await self._line.client.v1.files.create_async(params, {"idempotency_key": f"{key}:{file.kind}"})
         return parse_response(made, StripeFile).id
 
@@ -522,6 +518,23 @@ def _status(session: CheckoutSession, attempts: int) -> ProviderStatus:
     if intent is not None and intent.status in ("requires_payment_method", "canceled"):
         return ProviderStatus.FAILED
     return ProviderStatus.PROCESSING
+
+
+@contextmanager
+def _translate_evidence_errors(what: str, refused: str) -> Iterator[None]:
+    """Raise EvidenceRefused, which begins with ``refused``, where another attempt would fail, too.
+
+    ``what``: what was requested.
+    """
+    with translate_errors(what):
+        try:
+            yield
+        except stripe.PermissionError as error:
+            raise EvidenceRefused("The Stripe API key needs the permissions to write files and disputes") from error
+        except stripe.InvalidRequestError as error:
+            if error.http_status == 404 or error.code in _FOR_LATER:
+                raise
+            raise EvidenceRefused(f"{refused}: {error.code or error.param or 'no code'}") from error
 
 
 def _dispute(found: Dispute, kept_as: str) -> ProviderDispute:

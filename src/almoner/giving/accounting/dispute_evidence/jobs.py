@@ -4,16 +4,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from almoner.giving.accounting.dispute_evidence import flows
+from almoner.giving.accounting.dispute_evidence import flows, service
 from almoner.giving.accounting.dispute_evidence.flows import EvidenceContext
 from almoner.giving.accounting.dispute_evidence.service import SUBMIT, SubmitEvidence
-from almoner.giving.checkout.payments.domain import ProviderFailure
+from almoner.giving.checkout.payments.domain import NoSuchPayment, ProviderFailure
 from almoner.giving.checkout.payments.ports import PaymentProvider
 from almoner.platform.files.storage import BlobStore, StorageUnavailable
 from almoner.platform.jobs.background_tasks import JobContext, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobOf, JobRetry, Result
 
 _RETRY_DELAY: Final = timedelta(minutes=1)
+_MAX_ATTEMPTS: Final = 50
+"""Then an operator must look. They last almost an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +31,16 @@ provider_tasks: Final = TasksWith[JobDependencies]()
 
 @provider_tasks.job(SUBMIT)
 async def submit_evidence(parts: JobDependencies, work: JobContext, job: JobOf[SubmitEvidence]) -> Result:
-    """Submit the evidence for one dispute."""
+    """Submit the evidence for one dispute. What keeps failing is rejected, so that an operator can submit it again."""
+    dispute_id = job.details.dispute
     try:
-        await flows.submit_evidence(EvidenceContext(work.db, parts.provider, parts.blobs), job.details.dispute)
+        await flows.submit_evidence(EvidenceContext(work.db, parts.provider, parts.blobs), dispute_id)
+    except NoSuchPayment:
+        async with work.db.write() as tx:
+            await service.give_up(tx, dispute_id, "The payment provider does not know this dispute.")
     except (ProviderFailure, StorageUnavailable) as failure:
-        return JobRetry(_RETRY_DELAY, str(failure))
+        async with work.db.write() as tx:
+            if job.attempt < _MAX_ATTEMPTS and not await service.is_overdue(tx, dispute_id):
+                return JobRetry(_RETRY_DELAY, str(failure))
+            await service.give_up(tx, dispute_id, f"The evidence could not be submitted. Last error: {failure}")
     return JobDone()

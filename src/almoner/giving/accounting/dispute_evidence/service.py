@@ -104,6 +104,18 @@ async def record_rejected(tx: Tx, dispute: Dispute, reason: str) -> None:
     await store.end_submission(tx, dispute.id, "rejected", reason[:500])
 
 
+async def is_overdue(tx: Tx, dispute_id: UUID) -> bool:
+    """Whether the deadline for evidence has passed. A provider that has accepted evidence states none."""
+    due_at = (await disputes.get(tx, dispute_id)).evidence_due_at
+    return due_at is not None and due_at <= tx.now
+
+
+async def give_up(tx: Tx, dispute_id: UUID, reason: str) -> None:
+    """Reject evidence that cannot be submitted, unless it has ended."""
+    if (found := await find_submission(tx, dispute_id)) is not None:
+        await record_rejected(tx, found[0], reason)
+
+
 def idempotency_key(tx: Tx, evidence: Evidence) -> str:
     """The provider's key for these texts and files."""
     return f"{tx.deployment.environment}:evidence:{encode_uuid(evidence.id)}:{evidence.version}"
