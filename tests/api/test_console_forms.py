@@ -48,6 +48,7 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/disbursements/{id}/hold": (MONTH, "disbursements.held"),
     "/disbursements/{id}/mark-returned": (HERE, "disbursement.returned"),
     "/disbursements/{id}/remittance": (HERE, "disbursement.remittance_created"),
+    "/disputes/{id}/evidence/clear": (MONEY, "dispute.evidence_changed"),
     "/disputes/{id}/evidence/edit": (MONEY, "dispute.evidence_changed"),
     "/disputes/{id}/evidence/remove": (MONEY, "dispute.evidence_file_removed"),
     "/disputes/{id}/evidence/submit": (MONEY, "dispute.evidence_submitted"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from almoner.access.people.domain import Person
+from almoner.giving.accounting.dispute_evidence import service as dispute_evidence
 from tests.support import bank, camt, factories
 from tests.support import giving as support
 from tests.support.browsing import Browser
@@ -15,7 +16,7 @@ from tests.support.client import Client
 from tests.support.console import act, closed, console_routes, listed, refused, upload, words
 from tests.support.hostile_files import HONEST, PDF, PNG
 from tests.support.operators import operator, signed_in
-from tests.support.payouts import gift, settled, simulate
+from tests.support.payouts import gift, settled, simulate, uuid_of
 from tests.support.refunds import begun
 from tests.support.reports import report
 from tests.support.service import Service
@@ -164,8 +165,9 @@ async def test_evidence_is_collected_submitted_once_and_decides(
     ]
 
 
-async def test_late_evidence_is_rejected_and_can_be_looked_at(service: Service, api: Client, olive: Browser) -> None:
+async def test_late_evidence_is_rejected_and_can_be_removed(service: Service, api: Client, olive: Browser) -> None:
     made, path = await disputed(service, api)
+    await upload(olive, f"{path}/evidence/upload", "mail.png", HONEST[PNG], kind="customer_communication")
     await olive.get(f"{path}/evidence/edit")
     await act(
         olive, f"{path}/evidence/edit", version=version(olive), explanation="Their letter.", product_description=""
@@ -177,6 +179,16 @@ async def test_late_evidence_is_rejected_and_can_be_looked_at(service: Service, 
     await olive.open(path)
     assert "Evidence rejected by the provider" in words(olive)
     assert "This dispute is lost." in await closed(olive, f"{path}/evidence/submit")
+    assert "This dispute is lost." in await closed(olive, f"{path}/evidence/edit")
+    await act(olive, f"{path}/evidence/remove", kind="customer_communication")
+    await olive.get(f"{path}/evidence/clear")
+    await act(olive, f"{path}/evidence/clear", version=version(olive))
+    async with service.db.read() as tx:
+        evidence = await dispute_evidence.get(tx, uuid_of(service, "dispute", path.rpartition("/")[2]))
+    assert evidence.is_empty
+    await olive.open(path)
+    assert "Remove file" not in words(olive)
+    assert "Clear texts" not in words(olive)
 
 
 def version(browser: Browser) -> str:

@@ -41,6 +41,7 @@ _KIND_WORDS: Final[Mapping[EvidenceKind, str]] = {
     "other": "Another document",
 }
 _DONE: Final = {
+    "clear": "The texts of the evidence have been deleted.",
     "edit": "The texts of the evidence have been saved.",
     "upload": "The file has been added to the evidence.",
     "remove": "The file has been removed from the evidence.",
@@ -60,16 +61,17 @@ def done_message(visitor: Visitor) -> str:
 
 
 def evidence_acts(tx: Tx, dispute: Dispute, evidence: Evidence) -> list[tuple[str, str, str]]:
-    """What can be done with the evidence now."""
-    if evidence_service.why_closed(tx, dispute, evidence):
-        return []
+    """What can be done with the evidence now. What was never submitted can still be removed after the deadline."""
     here = f"{_PATH}/{tx.ids.text(_TYPE, dispute.id)}/evidence"
-    acts = [(f"{here}/edit", "Edit evidence", "e"), (f"{here}/upload", "Upload evidence", "u")]
-    if evidence.files:
-        acts.append((f"{here}/remove", "Remove file", ""))
-    if not evidence.is_empty:
-        acts.append((f"{here}/submit", "Submit evidence", "s"))
-    return acts
+    is_open, is_kept = not evidence_service.why_closed(tx, dispute, evidence), bool(evidence_service.why_kept(evidence))
+    offered = (
+        (is_open, "edit", "Edit evidence", "e"),
+        (is_open, "upload", "Upload evidence", "u"),
+        (bool(evidence.files) and not is_kept, "remove", "Remove file", ""),
+        (evidence.has_texts and not is_kept, "clear", "Clear texts", ""),
+        (is_open and not evidence.is_empty, "submit", "Submit evidence", "s"),
+    )
+    return [(f"{here}/{name}", label, key) for offers, name, label, key in offered if offers]
 
 
 def evidence_facts(dispute: Dispute, evidence: Evidence) -> list[Fact]:
@@ -119,6 +121,7 @@ class EvidencePages:
     def routes(self) -> list[Route]:
         """Starlette routes."""
         acts = (
+            ConsoleAction(f"{_HERE}/clear", FINANCE, self._describe_clear, self._clear, (DisputeError,), fresh=True),
             ConsoleAction(f"{_HERE}/edit", FINANCE, self._describe_edit, self._edit, (DisputeError,), fresh=True),
             ConsoleAction(f"{_HERE}/remove", FINANCE, self._describe_remove, self._remove, (DisputeError,), fresh=True),
             ConsoleAction(f"{_HERE}/submit", FINANCE, self._describe_submit, self._submit, (DisputeError,), fresh=True),
@@ -153,12 +156,13 @@ class EvidencePages:
         fields: Sequence[ActionField],
         *,
         shows_all: bool = False,
+        removes: bool = False,
     ) -> ActionPage:
         dispute, evidence = await self._find(tx, visitor)
         facts = evidence_facts(dispute, evidence) if shows_all else [moment("Evidence due", dispute.evidence_due_at)]
         if shows_all:
             facts += [Fact(_KIND_WORDS[one.kind], one.file_name) for one in evidence.files]
-        closed = evidence_service.why_closed(tx, dispute, evidence)
+        closed = evidence_service.why_kept(evidence) if removes else evidence_service.why_closed(tx, dispute, evidence)
         return ActionPage(button, button, self._back(dispute.id), "Dispute", sentences, fields, facts, closed=closed)
 
     async def _describe_edit(self, tx: Tx, visitor: Visitor) -> ActionPage:
@@ -193,11 +197,22 @@ class EvidencePages:
         await self._record(tx, visitor, dispute, "dispute.evidence_changed")
         return self._back(dispute.id, "edit")
 
+    async def _describe_clear(self, tx: Tx, visitor: Visitor) -> ActionPage:
+        _, evidence = await self._find(tx, visitor)
+        about = ("Both texts are deleted and are not submitted.",)
+        return await self._page(tx, visitor, "Clear texts", about, (_version(evidence),), removes=True)
+
+    async def _clear(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+        dispute, _ = await self._find(tx, visitor)
+        await evidence_service.clear_texts(tx, dispute.id, typed["version"])
+        await self._record(tx, visitor, dispute, "dispute.evidence_changed")
+        return self._back(dispute.id, "clear")
+
     async def _describe_remove(self, tx: Tx, visitor: Visitor) -> ActionPage:
         _, evidence = await self._find(tx, visitor)
         choices = [(one.kind, f"{_KIND_WORDS[one.kind]}: {one.file_name}") for one in evidence.files]
         field = ActionField("kind", "File", "choice", choices=choices)
-        return await self._page(tx, visitor, "Remove file", ("The file is not submitted.",), (field,))
+        return await self._page(tx, visitor, "Remove file", ("The file is not submitted.",), (field,), removes=True)
 
     async def _remove(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
         dispute, _ = await self._find(tx, visitor)

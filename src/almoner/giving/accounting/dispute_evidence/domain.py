@@ -61,7 +61,12 @@ class Evidence:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to submit."""
-        return not (self.product_description or self.explanation or self.files)
+        return not (self.has_texts or self.files)
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether there is a text to submit."""
+        return bool(self.product_description or self.explanation)
 
     @property
     def version(self) -> str:
@@ -73,8 +78,8 @@ class Evidence:
 
 def why_closed(status: DisputeStatus, due_at: datetime | None, evidence: Evidence, now: datetime) -> str:
     """Why the evidence can be neither changed nor submitted; empty if it can."""
-    if evidence.status not in EDITABLE:
-        return "The evidence has already been submitted."
+    if reason := why_kept(evidence):
+        return reason
     if status is not DisputeStatus.OPEN:
         return f"This dispute is {status.value}."
     if due_at is None:
@@ -82,6 +87,11 @@ def why_closed(status: DisputeStatus, due_at: datetime | None, evidence: Evidenc
     if due_at <= now:
         return "The deadline for evidence has passed."
     return ""
+
+
+def why_kept(evidence: Evidence) -> str:
+    """Why texts and files cannot be removed; empty if they can. What was never submitted is not kept for ever."""
+    return "" if evidence.status in EDITABLE else "The evidence has already been submitted."
 
 
 def why_file_refused(evidence: Evidence, kind: EvidenceKind, size_bytes: int) -> str:

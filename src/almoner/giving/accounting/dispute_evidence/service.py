@@ -7,6 +7,7 @@ import msgspec
 
 from almoner.giving.accounting.dispute_evidence import domain, store
 from almoner.giving.accounting.dispute_evidence.domain import Evidence, EvidenceFile
+from almoner.giving.accounting.dispute_evidence.domain import why_kept as why_kept
 from almoner.giving.accounting.dispute_evidence.store import list_referenced_blob_keys as list_referenced_blob_keys
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.disputes.domain import Dispute, DisputeError
@@ -49,6 +50,13 @@ async def update_texts(
     await store.update_draft(tx, dispute_id, product_description or None, explanation or None)
 
 
+async def clear_texts(tx: Tx, dispute_id: UUID, seen: str) -> None:
+    """Delete the texts, also after the deadline. ``seen``: the version that the person saw. Raises DisputeError."""
+    evidence = await _lock_removable(tx, dispute_id)
+    _ensure_seen(evidence, seen)
+    await store.update_draft(tx, dispute_id, None, None)
+
+
 async def ensure_file_fits(tx: Tx, dispute_id: UUID, kind: EvidenceKind, size_bytes: int) -> None:
     """Check that a file can be added, before it is stored. Raises DisputeError."""
     evidence = await get(tx, dispute_id)
@@ -68,8 +76,8 @@ async def add_file(tx: Tx, dispute_id: UUID, kind: EvidenceKind, file_name: str,
 
 
 async def remove_file(tx: Tx, dispute_id: UUID, kind: EvidenceKind) -> None:
-    """Remove a file. Raises DisputeError."""
-    evidence = await _lock_editable(tx, dispute_id)
+    """Remove a file, also after the deadline. Raises DisputeError."""
+    evidence = await _lock_removable(tx, dispute_id)
     if all(one.kind != kind for one in evidence.files):
         raise DisputeError("This file has already been removed.")
     await store.delete_file(tx, dispute_id, kind)
@@ -124,11 +132,24 @@ def idempotency_key(tx: Tx, evidence: Evidence) -> str:
 async def _lock_editable(tx: Tx, dispute_id: UUID) -> Evidence:
     """Raises DisputeError."""
     dispute = await disputes.get(tx, dispute_id)
+    evidence = await _lock(tx, dispute_id)
+    if reason := why_closed(tx, dispute, evidence):
+        raise DisputeError(reason)
+    return evidence
+
+
+async def _lock_removable(tx: Tx, dispute_id: UUID) -> Evidence:
+    """Raises DisputeError."""
+    evidence = await _lock(tx, dispute_id)
+    if reason := why_kept(evidence):
+        raise DisputeError(reason)
+    return evidence
+
+
+async def _lock(tx: Tx, dispute_id: UUID) -> Evidence:
     await store.insert_draft(tx, dispute_id)
     evidence = await store.find(tx, dispute_id, lock=True)
     assert evidence is not None, "it was just stored"
-    if reason := why_closed(tx, dispute, evidence):
-        raise DisputeError(reason)
     return evidence
 
 
