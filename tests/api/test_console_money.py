@@ -139,10 +139,16 @@ async def test_evidence_is_collected_submitted_once_and_decides(
         (HONEST[PDF], "", "Choose what the file is"),
     ):
         assert problem in await refused_file(olive, f"{evidence}/upload", content, kind=kind)
-    await olive.open(path)
-    assert "b.pdf" in words(olive)
-    await olive.get(f"{evidence}/submit")
+    for place in (path, f"{evidence}/submit"):
+        await olive.get(place)
+        assert olive.page is not None
+        assert "b.pdf" in words(olive)
+        assert f'href="{evidence}/files/receipt"' in olive.page.text
     seen = version(olive)
+    saved = await olive.get(f"{evidence}/files/receipt")
+    assert (saved.content[:5], saved.headers["content-type"]) == (b"%PDF-", PDF)
+    assert saved.headers["content-disposition"].endswith('-receipt.pdf"')
+    assert (await olive.get(f"{evidence}/files/other")).status_code == 404
     await act(olive, f"{evidence}/remove", kind="customer_communication")
     assert "changed since you opened" in await refused(olive, f"{evidence}/submit", version=seen)
     await olive.get(f"{evidence}/submit")
@@ -160,6 +166,7 @@ async def test_evidence_is_collected_submitted_once_and_decides(
         "dispute.evidence_changed",
         "dispute.evidence_file_added",
         "dispute.evidence_file_added",
+        "dispute.evidence_file_downloaded",
         "dispute.evidence_file_removed",
         "dispute.evidence_submitted",
     ]

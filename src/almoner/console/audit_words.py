@@ -21,6 +21,7 @@ DEPLOYMENT_ACTIONS: Final[Mapping[str, str]] = {
     "disbursements.run": "Disbursements run",
     "dispute.evidence_changed": "Evidence for a dispute edited",
     "dispute.evidence_file_added": "File added to the evidence for a dispute",
+    "dispute.evidence_file_downloaded": "File of the evidence for a dispute downloaded",
     "dispute.evidence_file_removed": "File removed from the evidence for a dispute",
     "dispute.evidence_submitted": "Evidence for a dispute submitted",
     "dispute.lost": "Dispute recorded as lost",

@@ -23,9 +23,11 @@ from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files import images
+from almoner.platform.files.storage import BlobMissing
 from almoner.platform.files.uploads.files import StoredFile
 from almoner.platform.files.uploads.problems import FiletypeNotSupported, MaxFileSize
 from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
+from almoner.platform.pages.headers import NO_PAGE
 from almoner.platform.pages.record_tables import Column, Fact
 
 _TYPE: Final = "dispute"
@@ -88,12 +90,13 @@ def evidence_facts(dispute: Dispute, evidence: Evidence) -> list[Fact]:
     ]
 
 
-def evidence_table(evidence: Evidence, names: Mapping[str, str]) -> RecordTable:
+def evidence_table(tx: Tx, evidence: Evidence, names: Mapping[str, str]) -> RecordTable:
     """The files. ``names``: of operators."""
+    dispute = tx.ids.text(_TYPE, evidence.id)
     columns = (Column("File"), Column("Kind"), Column("Size"), Column("Uploaded by"), Column("Uploaded", "moment"))
     rows = [
         ListRow(
-            "",
+            _file_path(dispute, one.kind),
             (
                 one.file_name,
                 _KIND_WORDS[one.kind],
@@ -105,6 +108,10 @@ def evidence_table(evidence: Evidence, names: Mapping[str, str]) -> RecordTable:
         for one in evidence.files
     ]
     return RecordTable("Files of the evidence", columns, rows, "No files yet.")
+
+
+def _file_path(dispute: str, kind: EvidenceKind) -> str:
+    return f"{_PATH}/{dispute}/evidence/files/{kind}"
 
 
 def _version(evidence: Evidence) -> ActionField:
@@ -127,7 +134,8 @@ class EvidencePages:
             ConsoleAction(f"{_HERE}/submit", FINANCE, self._describe_submit, self._submit, (DisputeError,), fresh=True),
         )
         upload = self._context.route(f"{_HERE}/upload", self.upload, *sorted(FINANCE), fresh=True, upload=_FILE)
-        return [*ActionPages(self._context).routes(*acts), upload]
+        download = self._context.route(f"{_HERE}/files/{{kind}}", self.download, *sorted(FINANCE), methods=["GET"])
+        return [*ActionPages(self._context).routes(*acts), upload, download]
 
     async def _find(self, tx: Tx, visitor: Visitor) -> tuple[Dispute, Evidence]:
         """The dispute in the URL and its evidence. Raises NotFound."""
@@ -161,7 +169,11 @@ class EvidencePages:
         dispute, evidence = await self._find(tx, visitor)
         facts = evidence_facts(dispute, evidence) if shows_all else [moment("Evidence due", dispute.evidence_due_at)]
         if shows_all:
-            facts += [Fact(_KIND_WORDS[one.kind], one.file_name) for one in evidence.files]
+            home, name = visitor.place.home, tx.ids.text(_TYPE, dispute.id)
+            facts += [
+                Fact(_KIND_WORDS[one.kind], one.file_name, href=home + _file_path(name, one.kind))
+                for one in evidence.files
+            ]
         closed = evidence_service.why_kept(evidence) if removes else evidence_service.why_closed(tx, dispute, evidence)
         return ActionPage(button, button, self._back(dispute.id), "Dispute", sentences, fields, facts, closed=closed)
 
@@ -234,6 +246,25 @@ class EvidencePages:
         by = await self._record(tx, visitor, dispute, "dispute.evidence_submitted")
         await evidence_service.request_submission(tx, dispute.id, typed["version"], by)
         return self._back(dispute.id, "submit")
+
+    async def download(self, visitor: Visitor) -> Response:
+        """A file of the evidence, always as a file to keep, never as a page. Raises NotFound."""
+        async with self._context.db.read() as tx:
+            dispute, evidence = await self._find(tx, visitor)
+        kind = visitor.path.rpartition("/")[2]
+        file = next((one for one in evidence.files if one.kind == kind), None)
+        if file is None:
+            raise NotFound
+        try:
+            content = b"".join([part async for part in self._context.services.blobs.read(file.storage_key)])
+        except BlobMissing:
+            raise NotFound from None
+        async with self._context.db.write() as tx:
+            audited, sha256 = "dispute.evidence_file_downloaded", file.sha256.hex()
+            await self._record(tx, visitor, dispute, audited, kind=file.kind, sha256=sha256)
+        name = f"{self._context.id_text(_TYPE, dispute.id)}-{kind}.{file.media_type.rpartition('/')[2]}"
+        headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(content, media_type=file.media_type, headers=headers)
 
     async def upload(self, visitor: Visitor) -> Response:
         """Add a file, which the sandboxed process checks first."""

@@ -243,6 +243,6 @@ class DisputePages:
                 facts=[*await _facts(tx, one), *evidence_facts(one, evidence)],
                 steps=steps,
                 acts=[*evidence_acts(tx, one, evidence), *self._kind.offered(tx, one)],
-                tables=[evidence_table(evidence, names)] if evidence.files else [],
+                tables=[evidence_table(tx, evidence, names)] if evidence.files else [],
             )
         return await show_record(self._context, visitor, page, done_message(visitor) or self._kind.message(visitor))
