@@ -130,7 +130,7 @@ async def test_settings_say_how_much_is_decided_without_a_person(
 async def test_d8_an_office_elsewhere_is_told_where_the_whole_register_has_the_name_once(
     world: Service, partner: Client
 ) -> None:
-    """However common its words are: in a register that is wholly loaded nobody else is meant."""
+    """However common its words are: a register that is wholly loaded, and tells no states, has nobody else."""
     office = {"addressLine1": "3 Harbour Road", "city": "Londonderry", "postal": "BT48 7AA", "countryCode": "GBR"}
     named = {"registryName": "CCNI", "registryId": "107193", "name": "The Kaleidoscope Foundation"}
     record = await decided(world, partner, **named, **office)

@@ -337,9 +337,10 @@ def _bearers_elsewhere(facts: RequestFacts) -> list[Namesake]:
 def _is_unlikely_elsewhere(facts: RequestFacts, agreement: PartyAgreement) -> bool:
     """Whether a body of this name in another place is hardly another one, though nobody else that is loaded has it.
 
-    The whole register is loaded, the state is the same, or the name is rare.
+    The state is the same, the name is rare, or the whole register is loaded and tells no state of it. Where it tells
+    one, a common name in another state may be of a body that the register does not list.
     """
-    if agreement.same_state or not _is_partly_loaded(facts):
+    if agreement.same_state or not (_is_partly_loaded(facts) or (facts.listed and facts.listed.state)):
         return True
     return matching.prepare_name(facts.asked.name).total >= matching.RARE_NAME_WEIGHT
 
