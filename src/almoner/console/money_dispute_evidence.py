@@ -260,8 +260,8 @@ class EvidencePages:
         except BlobMissing:
             raise NotFound from None
         async with self._context.db.write() as tx:
-            audited, sha256 = "dispute.evidence_file_downloaded", file.sha256.hex()
-            await self._record(tx, visitor, dispute, audited, kind=file.kind, sha256=sha256)
+            audited = "dispute.evidence_file_downloaded"
+            await self._record(tx, visitor, dispute, audited, kind=file.kind, sha256=file.sha256.hex())
         name = f"{self._context.id_text(_TYPE, dispute.id)}-{kind}.{file.media_type.rpartition('/')[2]}"
         headers = {**NO_PAGE, "Content-Disposition": f'attachment; filename="{name}"'}
         return Response(content, media_type=file.media_type, headers=headers)
