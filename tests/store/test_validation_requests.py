@@ -242,7 +242,7 @@ async def fill(service: Service, partners: list[UUID]) -> None:
                 id, kind, record_id, partner_id, occasion, outcome, reasons, facts, steps, recorded_at
             )
             select gen_random_uuid(), 'validation_request', id, partner_id, 'created', 'review', '{{not_listed}}',
-                '{{"corrections": 0}}', '[{{"name": "status", "verdict": "pass"}}]', $3
+                '{{"corrections": 0}}', '[{{"name": "status", "verdict": "pass", "code": "active"}}]', $3
             from made
            """,
             partners,

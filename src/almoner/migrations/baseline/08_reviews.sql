@@ -1,42 +1,81 @@
 -- Evidence: what was looked at, and what was found. Reviews: what people are asked to decide. Documents.
 
+create function step_names_are_unique(steps jsonb) returns boolean language sql immutable strict parallel safe
+return (select count(*) = count(distinct step ->> 'name') from jsonb_array_elements(steps) as step);
+
 -- One evaluation of a record of the table that kind names, with what each of its steps looked at and found. Append-only.
+-- The record is the partner's own, and stays as long as its evidence: foreign keys of the generated columns, which are
+-- declared with the tables they refer to.
 create table evidence (
     id uuid not null,
     kind text not null,
     record_id uuid not null,
     partner_id uuid not null references partner (id),
-    occasion text check (occasion in (
-        'created', 'register_loaded', 'asked', 'corrected', 'request_decided', 'register_changed', 'screening_changed',
-        'chosen', 'configuration_changed', 'organisation_changed', 'rules_changed', 'simulated'
-    )),
-    outcome text check (outcome in ('accept', 'review', 'pass', 'fail')),
+    occasion text,
+    outcome text,
     reasons text[] not null check (array_position(reasons, null) is null),
     facts jsonb not null check (jsonb_typeof(facts) = 'object'),
     steps jsonb not null check (jsonb_typeof(steps) = 'array'),
     recorded_at timestamptz not null,
+    validation_request_id uuid generated always as (case kind when 'validation_request' then record_id end) stored,
+    agent_verification_id uuid generated always as (case kind when 'agent_verification' then record_id end) stored,
+    monitoring_subscription_id uuid
+        generated always as (case kind when 'monitoring_subscription' then record_id end) stored,
+    eligibility_subscription_id uuid
+        generated always as (case kind when 'eligibility_subscription' then record_id end) stored,
+    monetary_donation_verification_id uuid
+        generated always as (case kind when 'monetary_donation_verification' then record_id end) stored,
     primary key (record_id, id),
     constraint evidence_kind check (kind in (
         'validation_request', 'agent_verification', 'monitoring_subscription', 'eligibility_subscription',
         'monetary_donation_verification'
     )),
-    constraint evidence_steps check (not steps @? '$[*] ? (!(
-        exists(@.name) && (@.verdict == "pass" || @.verdict == "fail" || @.verdict == "warn"
+    constraint evidence_occasion check (case kind
+        when 'validation_request' then occasion in ('created', 'register_loaded', 'asked', 'corrected')
+        when 'monitoring_subscription' then occasion in (
+            'created', 'request_decided', 'register_changed', 'screening_changed', 'chosen', 'configuration_changed'
+        )
+        when 'eligibility_subscription' then occasion in (
+            'created', 'organisation_changed', 'rules_changed', 'configuration_changed', 'simulated'
+        )
+        else occasion is null
+    end is true),
+    constraint evidence_outcome check (case kind
+        when 'validation_request' then outcome in ('accept', 'review')
+        when 'agent_verification' then outcome is null or outcome in ('accept', 'review')
+        when 'monetary_donation_verification' then outcome is null
+        else outcome is null or outcome in ('pass', 'fail')
+    end is true),
+    -- "not exists" of what is in order, as a comparison that fails is neither true nor false.
+    constraint evidence_steps check (not steps @? '$[*] ? (!exists(@ ? (
+        @.name like_regex "." && (@.verdict == "pass" || @.verdict == "fail" || @.verdict == "warn"
             || @.verdict == "not_applicable" || @.verdict == "unknown")
-    ))'),
-    -- A request is accepted for no reason to doubt it, and by rules that saw something.
+    )))'),
+    constraint evidence_steps_named check (
+        kind not in ('validation_request', 'eligibility_subscription') or step_names_are_unique(steps)
+    ),
+    -- A request is accepted for no reason to doubt it, and by rules that saw something and say why.
     constraint evidence_of_request check (
         kind <> 'validation_request' or (outcome = 'accept') = (reasons = '{}') and steps <> '[]'
+            and not steps @? '$[*] ? (!exists(@.code ? (@ like_regex ".")))'
     ),
     -- Every activity has the rule that assigned it, except for one that was suggested and has none.
-    constraint evidence_of_eligibility check (kind <> 'eligibility_subscription' or not steps @? '$[*] ? (
-        (@.verdict == "not_applicable" && (@.code != null || @.facts.suggested != true))
-        || (@.verdict != "not_applicable" && @.code == null)
-    )'),
+    constraint evidence_of_eligibility check (kind <> 'eligibility_subscription' or not steps @? '$[*] ? (!exists(@ ? (
+        (@.verdict == "not_applicable" && !exists(@.code ? (@ != null)) && @.facts.suggested == true)
+        || ((@.verdict == "pass" || @.verdict == "fail") && @.code like_regex ".")
+    )))'),
+    -- One finding of a check, and where it is from.
     constraint evidence_of_verification check (
-        kind <> 'monetary_donation_verification' or jsonb_array_length(steps) = 1
+        kind <> 'monetary_donation_verification' or jsonb_array_length(steps) = 1 and steps @? '$[0] ? (
+            (@.name == "registration" || @.name == "compliance" || @.name == "bank_details"
+                || @.name == "organisation_confirmation")
+            && (@.verdict == "pass" || @.verdict == "fail" || @.verdict == "unknown") && @.source like_regex "."
+        )'
     )
 );
+-- For the self-check that compares changes with events.
+create index evidence_of_monitoring_recorded on evidence (recorded_at) include (partner_id)
+    where kind = 'monitoring_subscription';
 comment on column evidence.facts is 'what the evaluation rests on besides its steps, such as scores and thresholds';
 comment on column evidence.steps is 'name, verdict, code, source, version, data_as_of, facts';
 create trigger evidence_append_only before update or delete or truncate on evidence

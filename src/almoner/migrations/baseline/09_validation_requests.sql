@@ -116,6 +116,7 @@ create trigger validation_request_immutable before update on validation_request 
               is distinct from
              (new.id, new.partner_id, new.name, new.website, new.country_code, new.created_at))
     execute function guard_immutable();
+alter table evidence add foreign key (partner_id, validation_request_id) references validation_request (partner_id, id);
 grant select, insert, update on validation_request to almoner_app;
 
 -- Registration details before each correction; append-only.

@@ -119,6 +119,7 @@ create trigger agent_verification_replaces_unconfirmed before insert on agent_ve
     when (new.replaces is not null) execute function guard_replacement();
 create trigger agent_verification_replaces before update of replaces on agent_verification for each row
     when (old.replaces is distinct from new.replaces) execute function guard_immutable();
+alter table evidence add foreign key (partner_id, agent_verification_id) references agent_verification (partner_id, id);
 grant select, insert, update on agent_verification to almoner_app;
 
 create table agent_verification_document (

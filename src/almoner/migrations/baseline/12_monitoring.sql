@@ -121,6 +121,8 @@ create trigger monitoring_subscription_immutable before update on monitoring_sub
 -- The configuration never changes.
 create trigger monitoring_subscription_configuration before update of configuration_id on monitoring_subscription
     for each row when (old.configuration_id is distinct from new.configuration_id) execute function guard_immutable();
+alter table evidence add foreign key (partner_id, monitoring_subscription_id)
+    references monitoring_subscription (partner_id, id);
 grant select, insert, update on monitoring_subscription to almoner_app;
 
 -- The version of each list that all live subscriptions have been compared with. A list without a row was never loaded.
@@ -215,4 +217,6 @@ create trigger eligibility_subscription_immutable before update on eligibility_s
           or new.status = 'cancelled' and (old.eligibility_status, old.confirmed, old.rejected) is distinct from
               (new.eligibility_status, new.confirmed, new.rejected))
     execute function guard_immutable();
+alter table evidence add foreign key (partner_id, eligibility_subscription_id)
+    references eligibility_subscription (partner_id, id);
 grant select, insert, update on eligibility_subscription to almoner_app;

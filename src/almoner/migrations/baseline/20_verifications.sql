@@ -64,6 +64,8 @@ create trigger monetary_donation_verification_immutable before update on monetar
     when ((old.id, old.partner_id, old.organisation_id, old.created_at) is distinct from
               (new.id, new.partner_id, new.organisation_id, new.created_at))
     execute function guard_immutable();
+alter table evidence add foreign key (partner_id, monetary_donation_verification_id)
+    references monetary_donation_verification (partner_id, id);
 grant select, insert, update on monetary_donation_verification to almoner_app;
 
 create table monetary_donation_check (
