@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import AsyncIterator
+from io import BytesIO
+from random import Random
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from almoner.access.people.domain import Person
 from almoner.giving.accounting.dispute_evidence import service as dispute_evidence
@@ -14,7 +17,7 @@ from tests.support.browsing import Browser
 from tests.support.claims import cause
 from tests.support.client import Client
 from tests.support.console import act, closed, console_routes, listed, refused, upload, words
-from tests.support.hostile_files import HONEST, PDF, PNG
+from tests.support.hostile_files import HONEST, JPEG, PDF, PNG
 from tests.support.operators import operator, signed_in
 from tests.support.payouts import gift, settled, simulate, uuid_of
 from tests.support.refunds import begun
@@ -134,7 +137,8 @@ async def test_evidence_is_collected_submitted_once_and_decides(
     await upload(olive, f"{evidence}/upload", "mail.png", HONEST[PNG], kind="customer_communication")
     for content, kind, problem in (
         (HONEST[PDF], "receipt", "already a file of this kind"),
-        (b"no picture", "other", "cannot be read"),
+        (b"no picture", "other", "use a PDF, JPEG, PNG or HEIC"),
+        (noise(), "other", "at most 4.5 MB in total"),
         (b"", "other", "Choose a file"),
         (HONEST[PDF], "", "Choose what the file is"),
     ):
@@ -174,7 +178,8 @@ async def test_evidence_is_collected_submitted_once_and_decides(
 
 async def test_late_evidence_is_rejected_and_can_be_removed(service: Service, api: Client, olive: Browser) -> None:
     made, path = await disputed(service, api)
-    await upload(olive, f"{path}/evidence/upload", "mail.png", HONEST[PNG], kind="customer_communication")
+    photo = HONEST[JPEG] + bytes(5_000_000)  # which is stored smaller
+    await upload(olive, f"{path}/evidence/upload", "photo.jpg", photo, kind="customer_communication")
     await olive.get(f"{path}/evidence/edit")
     await act(
         olive, f"{path}/evidence/edit", version=version(olive), explanation="Their letter.", product_description=""
@@ -204,6 +209,13 @@ def version(browser: Browser) -> str:
     found = re.search(r'name="version" value="([0-9a-f]+)"', browser.page.text)
     assert found is not None
     return found[1]
+
+
+def noise() -> bytes:
+    """A picture of 4.8 MB that cannot be stored smaller."""
+    made = BytesIO()
+    Image.frombytes("L", (2200, 2200), Random(1).randbytes(2200 * 2200)).save(made, "PNG", compress_level=1)
+    return made.getvalue()
 
 
 async def refused_file(browser: Browser, path: str, content: bytes, **fields: str) -> str:

@@ -15,7 +15,7 @@ from almoner.console.links import FINANCE
 from almoner.console.lists import ListRow
 from almoner.console.money_records import Officer, RecordTable, moment
 from almoner.giving.accounting.dispute_evidence import service as evidence_service
-from almoner.giving.accounting.dispute_evidence.domain import EVIDENCE_KINDS, MAX_TEXT, MAX_TOTAL_BYTES, Evidence
+from almoner.giving.accounting.dispute_evidence.domain import EVIDENCE_KINDS, MAX_TEXT, Evidence
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.disputes.domain import Dispute, DisputeError
 from almoner.giving.checkout.payments.domain import EvidenceKind
@@ -33,7 +33,7 @@ from almoner.platform.pages.record_tables import Column, Fact
 _TYPE: Final = "dispute"
 _PATH: Final = "/disputes"
 _HERE: Final = f"{_PATH}/{{id}}/evidence"
-_FILE: Final = UploadDeclaration("file", MAX_TOTAL_BYTES, (*images.MEDIA_TYPES, "application/pdf"), stored=True)
+_FILE: Final = UploadDeclaration("file", 25 * 1024 * 1024, (*images.MEDIA_TYPES, "application/pdf"), stored=True)
 _LONGEST_NAME: Final = 255
 _KIND_WORDS: Final[Mapping[EvidenceKind, str]] = {
     "receipt": "Receipt that the donor was sent",
@@ -281,7 +281,7 @@ class EvidencePages:
                     await self._add_file(visitor, dispute, kind, uploaded)
                     return redirect_to(visitor.place.home + self._back(dispute.id, "upload"))
                 except FiletypeNotSupported:
-                    problems = {"file": "The file cannot be read: use a PDF, JPEG or PNG."}
+                    problems = {"file": "The file cannot be read: use a PDF, JPEG, PNG or HEIC."}
                 except DisputeError as error:
                     problems = {"file": str(error)}
         return await self._context.show(
@@ -298,7 +298,7 @@ class EvidencePages:
     async def _add_file(self, visitor: Visitor, dispute: Dispute, kind: EvidenceKind, uploaded: UploadedFile) -> None:
         """Check and store the file. Raises FiletypeNotSupported, DisputeError."""
         async with self._context.db.read() as tx:
-            await evidence_service.ensure_file_fits(tx, dispute.id, kind, uploaded.size)
+            await evidence_service.ensure_kind_free(tx, dispute.id, kind)
         async with self._context.services.intake.receive_file(None, uploaded, _FILE) as stored:
             assert isinstance(stored, StoredFile), "it is declared as stored"
             async with self._context.db.write() as tx:
@@ -311,7 +311,7 @@ def _upload_problems(visitor: Visitor, kind: EvidenceKind | None) -> dict[str, s
     found = {} if kind else {"kind": "Choose what the file is."}
     received = visitor.upload
     if received is not None and isinstance(received.problem, MaxFileSize):
-        found["file"] = "The file is too large: at most 4.5 MB."
+        found["file"] = "The file is too large: at most 25 MB."
     elif received is None or received.uploaded is None:
         found["file"] = "Choose a file."
     return found

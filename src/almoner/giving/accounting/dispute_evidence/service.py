@@ -57,12 +57,12 @@ async def clear_texts(tx: Tx, dispute_id: UUID, seen: str) -> None:
     await store.update_draft(tx, dispute_id, None, None)
 
 
-async def ensure_file_fits(tx: Tx, dispute_id: UUID, kind: EvidenceKind, size_bytes: int) -> None:
-    """Check that a file can be added, before it is stored. Raises DisputeError."""
+async def ensure_kind_free(tx: Tx, dispute_id: UUID, kind: EvidenceKind) -> None:
+    """Check that a file can be added, before it is stored; pictures are smaller then. Raises DisputeError."""
     evidence = await get(tx, dispute_id)
     if reason := why_closed(tx, await disputes.get(tx, dispute_id), evidence):
         raise DisputeError(reason)
-    if reason := domain.why_file_refused(evidence, kind, size_bytes):
+    if reason := domain.why_file_refused(evidence, kind, 0):
         raise DisputeError(reason)
 
 
