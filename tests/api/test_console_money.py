@@ -189,7 +189,7 @@ async def test_late_evidence_is_rejected_and_can_be_removed(service: Service, ap
     await simulate(api, made["id"], "dispute", outcome="lost")
     await service.drain()
     await olive.open(path)
-    assert "Evidence rejected by the provider" in words(olive)
+    assert "Evidence rejected" in words(olive)
     assert "This dispute is lost." in await closed(olive, f"{path}/evidence/submit")
     assert "This dispute is lost." in await closed(olive, f"{path}/evidence/edit")
     await act(olive, f"{path}/evidence/remove", kind="customer_communication")

@@ -53,7 +53,7 @@ _STATUS_WORDS: Final = {
     "draft": "Draft: not submitted yet",
     "submitting": "Being submitted",
     "submitted": "Accepted by the provider",
-    "rejected": "Rejected by the provider",
+    "rejected": "Rejected: see the reason",
 }
 
 

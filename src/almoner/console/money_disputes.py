@@ -226,7 +226,7 @@ class DisputePages:
                 who = names.get(evidence.requested_by, evidence.requested_by)
                 steps.append(TimelineStep("Evidence submitted", "done", iso_timestamp(evidence.requested_at), who))
             if evidence.ended_at is not None:
-                ended = f"Evidence {'accepted' if evidence.status == 'submitted' else 'rejected'} by the provider"
+                ended = "Evidence accepted by the provider" if evidence.status == "submitted" else "Evidence rejected"
                 steps.append(TimelineStep(ended, "done", iso_timestamp(evidence.ended_at), evidence.reason or ""))
             if one.decided_at is not None:
                 who = names.get(one.decided_by, one.decided_by) if one.decided_by else one.provider
