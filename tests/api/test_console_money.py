@@ -11,6 +11,7 @@ from PIL import Image
 
 from almoner.access.people.domain import Person
 from almoner.giving.accounting.dispute_evidence import service as dispute_evidence
+from almoner.giving.accounting.dispute_evidence.domain import MAX_TEXT
 from tests.support import bank, camt, factories
 from tests.support import giving as support
 from tests.support.browsing import Browser
@@ -181,9 +182,8 @@ async def test_late_evidence_is_rejected_and_can_be_removed(service: Service, ap
     photo = HONEST[JPEG] + bytes(5_000_000)  # which is stored smaller
     await upload(olive, f"{path}/evidence/upload", "photo.jpg", photo, kind="customer_communication")
     await olive.get(f"{path}/evidence/edit")
-    await act(
-        olive, f"{path}/evidence/edit", version=version(olive), explanation="Their letter.", product_description=""
-    )
+    longest = "手" * MAX_TEXT
+    await act(olive, f"{path}/evidence/edit", version=version(olive), explanation=longest, product_description=longest)
     await olive.get(f"{path}/evidence/submit")
     await act(olive, f"{path}/evidence/submit", version=version(olive))
     await simulate(api, made["id"], "dispute", outcome="lost")

@@ -26,6 +26,8 @@ FORMS: dict[str, dict[str, str]] = {
     "/application-forms/{form}/edit": {"branding.primaryColor": "greenish"},
     "/application-forms/{form}/questions/new": {"tag": "en", "answers-en": "One", "language": "?"},
     "/application-forms/{form}/questions/edit?question=use": {"tag": "en", "answers-en": "One"},
+    "/application-forms/{form}/questions/edit?question=use&stale": {"tag": "en", "label-en": "One", "version": "0"},
+    "/application-forms/{form}/questions/remove?question=use": {"version": "0"},
     "/donations/{donation}/refund": {"amount": "nothing"},
     "/donations/{donation}/reassign": {"organisationId": "nothing"},
     "/support-refunds": {"EUR": "nothing"},

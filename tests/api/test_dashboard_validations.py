@@ -1,10 +1,13 @@
 """Applications on the dashboard: documents beside their evidence, appeals, and the forms of applicants."""
 
+import asyncio
 from collections.abc import Sequence
 from io import BytesIO
 
 from PIL import Image
 
+from almoner.access.accounts.domain import FORM_LIMITS, LONG_FORM_LIMITS
+from almoner.validation.applications.configurations.domain import MAX_CHOICES
 from tests.support import submissions
 from tests.support.client import Client, data
 from tests.support.hostile_files import HONEST, PNG
@@ -136,6 +139,7 @@ async def test_programme_staff_add_edit_order_and_remove_questions(
     await reviewer.get(page)
     for _ in range(2):
         await reviewer.post(page, move="size.0")
+    assert (await reviewer.post(page, move=f"size.{'1' * 5000}")).status_code == 303
     assert [one["id"] for one in await stored()] == ["size", "use"]
     await reviewer.get(f"{page}/remove?question=use")
     await reviewer.post(f"{page}/remove?question=use")
@@ -176,6 +180,8 @@ async def test_all_problems_of_a_question_are_named_at_once(service: Service, te
         "Question in English must have a label in one language at least",
     ):
         assert problem in reviewer.text(), problem
+    many = await reviewer.post(f"{page}/new", {"id": "many", "type": "choice", "tag": "en", "values": "a\n" * 10_000})
+    assert (many.status_code, "there are 10000" in reviewer.text(), len(many.text) < 100_000) == (422, True, True)
     assert len(data(await api.get(f"{submissions.CONFIGURATIONS}/{made}"))["partnerFields"]) == 1
     typed: dict[str, str | Sequence[str]] = {
         "type": "url",
@@ -186,3 +192,87 @@ async def test_all_problems_of_a_question_are_named_at_once(service: Service, te
     preview = await reviewer.post(f"{page}/preview?question=use", {**typed, "shown_in": "de"})
     assert ("Seite?" in preview.text, "Where do you use" in preview.text) == (True, False)
     await reviewer.close()
+
+
+async def test_a_question_with_many_choices_in_many_languages_is_taken(
+    service: Service, tenant: Tenant, api: Client
+) -> None:
+    reviewer, made = await desk(service, tenant, "reviewer"), await submissions.configured(api, "compliance")
+    page = f"{reviewer.home}/application-forms/{made}/questions"
+    tags = [f"{first}{second}" for first in "abcde" for second in "abcdefghij"]
+    answers = "\n".join("質問への答え" * 5 for _ in range(MAX_CHOICES))
+    form: dict[str, str | Sequence[str]] = {
+        "id": "where",
+        "type": "choice",
+        "values": "\n".join(str(place) for place in range(MAX_CHOICES)),
+        "tag": tags,
+        **{f"label-{tag}": "質問" for tag in tags},
+        **{f"answers-{tag}": answers for tag in tags[:12]},
+    }
+    await reviewer.get(f"{page}/new")
+    assert (await reviewer.post(f"{page}/preview", {**form, "shown_in": "en"})).status_code == 200
+    await reviewer.get(f"{page}/new")
+    assert (await reviewer.post(f"{page}/new", form)).headers["location"] == f"{page}?done=added"
+    [stored] = data(await api.get(f"{submissions.CONFIGURATIONS}/{made}"))["partnerFields"]
+    assert (len(stored["labels"]), len(stored["choices"][-1]["labels"])) == (50, 12)
+    await reviewer.get(page)
+    longest = {"id": "x" * LONG_FORM_LIMITS.max_bytes}
+    assert (await reviewer.post(f"{page}/new", longest)).status_code == 413
+    await reviewer.get(page)
+    other = await reviewer.post(page.replace("/questions", "/edit"), name="x" * FORM_LIMITS.max_bytes)
+    assert other.status_code == 413
+    await reviewer.close()
+
+
+async def test_no_member_overwrites_the_questions_of_another(service: Service, tenant: Tenant, api: Client) -> None:
+    ada, ben = await desk(service, tenant, "reviewer"), await desk(service, tenant, "reviewer")
+    made = await submissions.configured(api, "compliance", partnerFields=submissions.QUESTIONS)
+    page = f"{ada.home}/application-forms/{made}/questions"
+
+    async def stored() -> dict[str, str]:
+        fields = data(await api.get(f"{submissions.CONFIGURATIONS}/{made}"))["partnerFields"]
+        return {field["id"]: field["labels"]["en"] for field in fields}
+
+    def question(label: str, **more: str) -> dict[str, str]:
+        return {"type": "short_text", "tag": "en", "label-en": label, **more}
+
+    for browser in (ada, ben):
+        await browser.get(f"{page}/new")
+    both = await asyncio.gather(
+        ada.post(f"{page}/new", question("Ada asks?", id="a")), ben.post(f"{page}/new", question("Ben asks?", id="b"))
+    )
+    assert sorted(one.status_code for one in both) == [303, 422]
+    refused, name, own, other = (
+        (ada, "a", "Ada asks?", "Ben asks?") if both[0].status_code == 422 else (ben, "b", "Ben asks?", "Ada asks?")
+    )
+    for sentence in ("Nothing has been saved", "Saved version", other):
+        assert sentence in refused.text(), sentence
+    assert f'value="{own}"' in (refused.page.text if refused.page else "")
+    assert (await refused.post(f"{page}/new", question(own, id=name))).status_code == 303
+    assert {"a", "b"} <= set(await stored())
+
+    edit = f"{page}/edit?question=use"
+    for browser in (ada, ben):
+        await browser.get(edit)
+    assert (await ben.post(edit, question("Ben’s words?"))).status_code == 303
+    invalid = await ada.post(edit, question(""))
+    assert (invalid.status_code, "Ben’s words?" in ada.text()) == (422, False)
+    stale = await ada.post(edit, question("Ada’s words?"))
+    assert (stale.status_code, "Ben’s words?" in ada.text(), 'value="Ada’s words?"' in stale.text) == (422, True, True)
+    assert (await stored())["use"] == "Ben’s words?"
+    assert (await ada.post(edit, question("Ada’s words?"))).status_code == 303
+
+    for path, form in ((page, {"move": "b.0"}), (f"{page}/remove?question=use", {})):
+        await ada.get(path)
+        await ben.get(edit)
+        assert (await ben.post(edit, question(f"Before {len(form)}?"))).status_code == 303
+        before = await stored()
+        assert ((await ada.post(path, form)).status_code, await stored()) == (422, before)
+        assert ("Nothing has been saved" in ada.text(), before["use"] in ada.text()) == (True, True)
+    await ada.get(edit)
+    await ben.get(f"{page}/remove?question=use")
+    await ben.post(f"{page}/remove?question=use")
+    gone = await ada.post(edit, question("Ada’s words?"))
+    assert (gone.status_code, 'value="Ada’s words?"' in gone.text) == (422, True)
+    for browser in (ada, ben):
+        await browser.close()

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from almoner.access.accounts.domain import LONG_FORM_LIMITS
 from almoner.access.people.domain import OPERATORS
 from almoner.scim import PREFIX
 from almoner.validation.applications.configurations.domain import MAX_ANSWER_LENGTHS, MAX_FIELDS
@@ -15,6 +16,7 @@ from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.costs import PAGE_SECONDS, SEARCH_SECONDS, Request
 from tests.support.hostile_text import SHAPES
+from tests.support.members import desk
 from tests.support.service import Service, Tenant
 
 LONGEST_HEADER: Final = 8_000
@@ -91,6 +93,23 @@ async def test_all_questions_answered_at_their_longest(service: Service, api: Cl
     cost = await costs.least_cost(service.app, request, enough=PAGE_SECONDS)
     assert (cost.status, cost.seconds <= PAGE_SECONDS) == (422, True), cost
     assert await costs.peak_bytes(service.app, request) - len(body) <= costs.MOST_BYTES
+
+
+async def test_a_question_at_its_longest(service: Service, tenant: Tenant, api: Client) -> None:
+    member, made = await desk(service, tenant, "reviewer"), await configured(api, name="Long", checks=["compliance"])
+    page = f"{member.home}/application-forms/{made['id']}/questions/new"
+    await member.get(page)
+    cookie = {"cookie": "; ".join(f"{name}={value}" for name, value in member.cookies.items())}
+    headers = {**cookie, "sec-fetch-site": "same-origin", "content-type": "application/x-www-form-urlencoded"}
+    tags = [f"{first}{second}" for first in "abcde" for second in "abcdefghij"]
+    for lines in ("a\n", "質\n"):
+        share = (LONG_FORM_LIMITS.max_bytes - 10_000) // len(urlencode({"": lines})) // 51
+        fields = {"csrf": member.csrf, "id": "q", "type": "choice", "tag": tags, "values": lines * share}
+        typed = {f"answers-{tag}": lines * share for tag in tags}
+        body = urlencode({**fields, **typed}, doseq=True).encode()
+        cost = await costs.least_cost(service.app, Request("POST", page, b"", body, headers), enough=PAGE_SECONDS)
+        assert (cost.status, cost.seconds <= PAGE_SECONDS) == (422, True), cost
+    await member.close()
 
 
 async def test_the_page_of_an_application(service: Service, api: Client) -> None:

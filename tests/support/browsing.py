@@ -11,6 +11,7 @@ import httpx
 from starlette.types import ASGIApp
 
 _CSRF = re.compile(r'name="csrf" value="([^"]+)"')
+_VERSION = re.compile(r'name="version" value="([^"]+)"')
 
 
 class Browser:
@@ -51,10 +52,12 @@ class Browser:
         site: str = "same-origin",
         **fields: str,
     ) -> httpx.Response:
-        """Post the last page's form, or another one with its token; a redirect is answered as it is."""
+        """Post the last page's form, or another one with its token and version; a redirect is answered as it is."""
         sent = {**(form or {}), **fields}
         if "csrf" not in sent:
             sent["csrf"] = self.csrf
+            if "version" not in sent and self.page and (version := _VERSION.search(self.page.text)):
+                sent["version"] = version[1]
         return await self._ask("POST", path, {"Sec-Fetch-Site": site}, data=sent)
 
     async def request(self, method: str, path: str, **options: Any) -> httpx.Response:

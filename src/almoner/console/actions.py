@@ -8,7 +8,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.domain import problems_by_field
+from almoner.access.accounts.domain import FORM_LIMITS, FormLimits, problems_by_field
 from almoner.access.accounts.page_guard import Visitor, VisitorHandler, redirect_to
 from almoner.access.operators.domain import OperatorRefused
 from almoner.access.people.domain import Role
@@ -66,7 +66,7 @@ class ConsoleAction:
     ``path``: contains ``{id}`` if the action is for a record. ``describe`` raises NotFound. ``perform`` runs in the
     transaction and returns the path below ``/operator`` to show next; it raises IncorrectParams for invalid input, and
     one of ``refusals`` if the service's rules reject the action. ``fresh``: requires a recent reauthentication, for
-    money, secrets and decisions.
+    money, secrets and decisions. ``limits``: of the form.
     """
 
     path: str
@@ -75,6 +75,7 @@ class ConsoleAction:
     perform: Callable[[Tx, Visitor, Mapping[str, str]], Awaitable[str]]
     refusals: tuple[type[Exception], ...] = field(default=())
     fresh: bool = False
+    limits: FormLimits = FORM_LIMITS
 
 
 class ActionPages:
@@ -85,7 +86,10 @@ class ActionPages:
 
     def routes(self, *acts: ConsoleAction) -> list[Route]:
         """Starlette routes."""
-        return [self._context.route(one.path, self._answer(one), *sorted(one.roles), fresh=one.fresh) for one in acts]
+        return [
+            self._context.route(one.path, self._answer(one), *sorted(one.roles), fresh=one.fresh, limits=one.limits)
+            for one in acts
+        ]
 
     def _answer(self, act: ConsoleAction) -> VisitorHandler:
         async def answer(visitor: Visitor) -> Response:

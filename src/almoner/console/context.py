@@ -9,7 +9,7 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
-from almoner.access.accounts.domain import OPERATORS_HOME
+from almoner.access.accounts.domain import FORM_LIMITS, OPERATORS_HOME, FormLimits
 from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHandler
 from almoner.access.accounts.page_texts import PageTexts, find_zone
 from almoner.access.operators import service as operators
@@ -92,13 +92,15 @@ class ConsoleContext(PageContext):
         fresh: bool = False,
         methods: Sequence[str] = ("GET", "POST"),
         upload: UploadDeclaration | None = None,
+        limits: FormLimits = FORM_LIMITS,
     ) -> Route:
         """Declare a page below ``/operator`` for operators with one of the roles.
 
-        ``fresh``: requires a recent reauthentication. ``upload``: the file in the page's form.
+        ``fresh``: requires a recent reauthentication. ``upload``: the file in the page's form. ``limits``: of the
+        form without a file.
         """
         return self.gate.protected_route(
-            OPERATORS_HOME + path, page, *roles, fresh=fresh, methods=methods, upload=upload
+            OPERATORS_HOME + path, page, *roles, fresh=fresh, methods=methods, upload=upload, limits=limits
         )
 
     def texts(self, visitor: Visitor) -> PageTexts:

@@ -8,6 +8,7 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.routing import Route
 
+from almoner.access.accounts.domain import LONG_FORM_LIMITS
 from almoner.access.accounts.page_guard import Visitor, redirect_to
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
@@ -129,7 +130,15 @@ class EvidencePages:
         """Starlette routes."""
         acts = (
             ConsoleAction(f"{_HERE}/clear", FINANCE, self._describe_clear, self._clear, (DisputeError,), fresh=True),
-            ConsoleAction(f"{_HERE}/edit", FINANCE, self._describe_edit, self._edit, (DisputeError,), fresh=True),
+            ConsoleAction(
+                f"{_HERE}/edit",
+                FINANCE,
+                self._describe_edit,
+                self._edit,
+                (DisputeError,),
+                fresh=True,
+                limits=LONG_FORM_LIMITS,
+            ),
             ConsoleAction(f"{_HERE}/remove", FINANCE, self._describe_remove, self._remove, (DisputeError,), fresh=True),
             ConsoleAction(f"{_HERE}/submit", FINANCE, self._describe_submit, self._submit, (DisputeError,), fresh=True),
         )

@@ -10,7 +10,7 @@ import msgspec
 
 from almoner.access.people.domain import Person, Realm
 from almoner.dashboard.domain import scopes_for_roles
-from almoner.platform.database.transactions import Partner
+from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.http.caller import SECRET, Caller
 from almoner.platform.http.endpoints import Method
 from almoner.platform.http.service import ApiApplication
@@ -106,9 +106,19 @@ class MemberApiClient:
         answer: Record = (await self._send(member, "POST", path, sent, kind, key=key))["data"]
         return answer
 
-    async def patch(self, member: Member, path: str, body: Mapping[str, object]) -> Record:
-        """Change some members of a record. Raises CallRefused."""
-        changed: Record = (await self._call(member, "PATCH", path, body=body))["data"]
+    async def patch(
+        self,
+        member: Member,
+        path: str,
+        body: Mapping[str, object],
+        *,
+        precondition: Callable[[Tx], Awaitable[None]] | None = None,
+    ) -> Record:
+        """Change some members of a record. ``precondition``: awaited first in the transaction. Raises CallRefused."""
+        answer = await self._send(
+            member, "PATCH", path, msgspec.json.encode(body), "application/json", precondition=precondition
+        )
+        changed: Record = answer["data"]
         return changed
 
     async def delete(self, member: Member, path: str) -> None:
@@ -137,13 +147,21 @@ class MemberApiClient:
         *,
         parameters: Sequence[tuple[str, str]] = (),
         key: str | None = None,
+        precondition: Callable[[Tx], Awaitable[None]] | None = None,
     ) -> Record:
         caller = Caller(
             member.person.id, Partner(member.realm.id), SECRET, scopes_for_roles(member.person.roles), is_member=True
         )
         headers = {"content-type": media_type, **({"idempotency-key": key} if key else {})}
         reply = await self._api.handle_member_call(
-            caller, method, path, urlencode(parameters), sent, headers=headers, ip_address=member.address
+            caller,
+            method,
+            path,
+            urlencode(parameters),
+            sent,
+            headers=headers,
+            ip_address=member.address,
+            precondition=precondition,
         )
         answer: Record = msgspec.json.decode(reply.body) if reply.body else {}
         if reply.status >= 400:

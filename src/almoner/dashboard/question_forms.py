@@ -1,11 +1,14 @@
 """The form of one question of an application form: what was typed as a question, and its problems. Pure."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Final, Literal, get_args
 
 from almoner.kit.language import is_language_tag
 from almoner.validation.applications.configurations.domain import (
+    MAX_CHOICES,
     FieldChoice,
     FieldKind,
     PartnerField,
@@ -14,6 +17,8 @@ from almoner.validation.applications.configurations.domain import (
 
 KINDS: Final[tuple[FieldKind, ...]] = get_args(FieldKind)
 MAX_LANGUAGES: Final = 50
+_MOST_CHOICES: Final = 2 * MAX_CHOICES
+"""Those after these are counted only."""
 _NONE: Final = "-"
 _NO_TEXT: Final = frozenset({"", _NONE, "\N{EN DASH}"})
 """The line of a choice without a text in a language."""
@@ -76,7 +81,7 @@ def question_of_form(form: QuestionForm) -> PartnerField:
             value,
             {tag: lines[place] for tag, _, lines in written if place < len(lines) and lines[place] not in _NO_TEXT},
         )
-        for place, value in enumerate(_lines(form.values))
+        for place, value in enumerate(_lines(form.values)[:_MOST_CHOICES])
     )
     labels = {tag: label for tag, label, _ in written if label}
     return PartnerField(form.id, form.kind, form.required, labels, choices)
@@ -88,6 +93,9 @@ def find_form_problems(form: QuestionForm, fields: Sequence[PartnerField], place
     unmatched = [
         QuestionProblem("answers", "", tag=one.tag) for one in form.languages if len(_lines(one.answers)) > values
     ]
+    if values > _MOST_CHOICES:
+        many = f"must have at most {MAX_CHOICES} answers, there are {values}"
+        return [*unmatched, QuestionProblem("values", many)]
     return [*unmatched, *problems_of_reasons(find_field_problems(fields), place)]
 
 
@@ -162,6 +170,11 @@ def body_of_questions(fields: Iterable[PartnerField]) -> dict[str, object]:
             for field in fields
         ]
     }
+
+
+def version_of_questions(fields: Iterable[PartnerField]) -> str:
+    """Changes with everything about the questions."""
+    return sha256(json.dumps(body_of_questions(fields), sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _lines(text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from babel import UnknownLocaleError
@@ -9,6 +10,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 from starlette.routing import Route
 
+from almoner.access.accounts.domain import LONG_FORM_LIMITS
 from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
 from almoner.access.accounts.page_texts import PageTexts, in_english, in_english_joined, language_choices, texts_of
 from almoner.access.partners import service as partners
@@ -29,12 +31,14 @@ from almoner.dashboard.question_forms import (
     question_of_form,
     questions_of_record,
     replace_question,
+    version_of_questions,
 )
 from almoner.dashboard.record_lists import CONFIGURATIONS
 from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import render_page
-from almoner.kit.errors import NotFound
+from almoner.kit.errors import NotFound, PreconditionFailed
 from almoner.kit.language import is_language_tag
+from almoner.platform.database.transactions import Tx
 from almoner.platform.pages import formats
 from almoner.validation.applications.configurations import service as configurations
 from almoner.validation.applications.configurations.domain import MAX_FIELDS, PartnerField, label_in_language
@@ -43,6 +47,10 @@ _DONE: Final = ("added", "saved", "moved", "removed")
 _ADD_LANGUAGE: Final = "language"
 """The button that adds the texts of a language in place of saving."""
 Problems = dict[str, Markup]
+
+
+class _Stale(Exception):
+    """The questions are not those that the member saw."""
 
 
 class QuestionPages:
@@ -58,7 +66,7 @@ class QuestionPages:
         """Starlette routes."""
         assert CONFIGURATIONS.form is not None
         roles, path = sorted(roles_with_scope(CONFIGURATIONS.form.scope)), f"{CONFIGURATIONS.path}/{{id}}/questions"
-        route = self._context.route
+        route = partial(self._context.route, limits=LONG_FORM_LIMITS)
         return [
             route(path, self.list_questions, *roles),
             route(f"{path}/new", self.add, *roles),
@@ -70,12 +78,15 @@ class QuestionPages:
     async def list_questions(self, visitor: Visitor) -> Response:
         """List all questions with buttons that move them. A move names the position, so it acts once."""
         record = await self._records.get_record(visitor, CONFIGURATIONS)
-        fields, problem = questions_of_record(record), None
+        fields, problem, stale = questions_of_record(record), None, False
         if visitor.form:
             question_id, _, place = visitor.form_value("move").partition(".")
-            moved = move_question(fields, question_id, int(place)) if place.isdecimal() else fields
+            moved = move_question(fields, question_id, int(place)) if place in map(str, range(len(fields))) else fields
             try:
                 return await self._store(visitor, record, moved, "moved")
+            except _Stale:
+                stale, record = True, await self._records.get_record(visitor, CONFIGURATIONS)
+                fields = questions_of_record(record)
             except CallRefused as refused:
                 problem = in_english_joined(refused.reasons)
         done = visitor.query.get("done")
@@ -84,7 +95,9 @@ class QuestionPages:
             visitor,
             "questions.html",
             record,
-            status=422 if problem else 200,
+            status=422 if problem or stale else 200,
+            stale=stale,
+            version=version_of_questions(fields),
             questions=[(field, label_in_language(field.labels, language)) for field in fields],
             most=MAX_FIELDS,
             message=f"dashboard.questions.{done}" if done in _DONE else "",
@@ -105,15 +118,23 @@ class QuestionPages:
         """An existing question; its id stays, as answers are kept by it."""
         record = await self._records.get_record(visitor, CONFIGURATIONS)
         fields = questions_of_record(record)
-        before = _named_question(visitor, fields)
-        form = replace(_typed_form(visitor), id=before.id) if visitor.form else form_of_question(before)
-        return await self._change(visitor, record, form, replace_question(fields, question_of_form(form)), "saved")
+        if not visitor.form:
+            return await self._change(
+                visitor, record, form_of_question(_named_question(visitor, fields)), fields, "saved"
+            )
+        form = replace(_typed_form(visitor), id=visitor.query.get("question", ""))
+        typed, known = question_of_form(form), any(field.id == form.id for field in fields)
+        # One that is not there was removed while it was edited: what was typed is shown, and may be added again.
+        changed = replace_question(fields, typed) if known else (*fields, typed)
+        return await self._change(visitor, record, form, changed, "saved")
 
     async def _change(
         self, visitor: Visitor, record: Record, form: QuestionForm, fields: Sequence[PartnerField], done: str
     ) -> Response:
         """The form of one question, and what is sent with it. ``fields``: of the configuration with the question."""
         texts, problems = texts_of(self._context, visitor), dict[str, Markup]()
+        stored: tuple[PartnerField, ...] | None = None
+        version = visitor.form_value("version") if visitor.form else version_of_questions(questions_of_record(record))
         place = next(place for place in reversed(range(len(fields))) if fields[place].id == form.id)
         tag = visitor.form_value("language").strip()
         if visitor.form and tag:
@@ -129,6 +150,10 @@ class QuestionPages:
             try:
                 if not found:
                     return await self._store(visitor, record, fields, done)
+            except _Stale:
+                record = await self._records.get_record(visitor, CONFIGURATIONS)
+                stored = questions_of_record(record)
+                version = version_of_questions(stored)
             except CallRefused as refused:
                 found = problems_of_reasons(refused.reasons, place)
             problems = _problems_by_field(found, form, texts)
@@ -136,7 +161,10 @@ class QuestionPages:
             visitor,
             "question.html",
             record,
-            status=422 if problems else 200,
+            status=422 if problems or stored is not None else 200,
+            stale=stored is not None,
+            stored=_shown_questions(stored or (), form.id, texts),
+            version=version,
             form=form,
             texts=[(one, _language_name(one.tag, texts)) for one in form.languages],
             kinds=[(kind, texts.value(kind)) for kind in KINDS],
@@ -150,11 +178,15 @@ class QuestionPages:
     async def remove(self, visitor: Visitor) -> Response:
         """Ask for confirmation, then remove a question."""
         record = await self._records.get_record(visitor, CONFIGURATIONS)
-        fields, problem = questions_of_record(record), None
+        fields, problem, stale = questions_of_record(record), None, False
         question = _named_question(visitor, fields)
         if visitor.form:
             try:
                 return await self._store(visitor, record, [one for one in fields if one != question], "removed")
+            except _Stale:
+                stale, record = True, await self._records.get_record(visitor, CONFIGURATIONS)
+                fields = questions_of_record(record)
+                question = _named_question(visitor, fields)
             except CallRefused as refused:
                 problem = in_english_joined(refused.reasons)
         label = label_in_language(question.labels, texts_of(self._context, visitor).language.catalogue)
@@ -162,7 +194,9 @@ class QuestionPages:
             visitor,
             "question_remove.html",
             record,
-            status=422 if problem else 200,
+            status=422 if problem or stale else 200,
+            stale=stale,
+            version=version_of_questions(fields),
             question=question,
             label_text=label,
             problem=problem,
@@ -187,9 +221,26 @@ class QuestionPages:
         return self._render(account, shown, self._context.pages.language(language), "questions")
 
     async def _store(self, visitor: Visitor, record: Record, fields: Sequence[PartnerField], done: str) -> Response:
-        """Store the questions if they changed. Raises CallRefused."""
-        if tuple(fields) != questions_of_record(record):
-            await self._calls.patch(visitor, f"{CONFIGURATIONS.call}/{record['id']}", body_of_questions(fields))
+        """Store the questions if they changed. Raises CallRefused, _Stale."""
+        before = questions_of_record(record)
+        if tuple(fields) != before:
+            version, partner = version_of_questions(before), partner_of_visitor(visitor)
+            named = self._context.parse_id(CONFIGURATIONS.id_type, record["id"])
+
+            async def ensure_unchanged(tx: Tx) -> None:
+                locked = await configurations.lock(tx, partner, named)
+                if version_of_questions(locked.partner_fields) != version:
+                    raise PreconditionFailed
+
+            if visitor.form_value("version") != version:
+                raise _Stale
+            path, body = f"{CONFIGURATIONS.call}/{record['id']}", body_of_questions(fields)
+            try:
+                await self._calls.patch(visitor, path, body, precondition=ensure_unchanged)
+            except CallRefused as refused:
+                if refused.code == PreconditionFailed.code:
+                    raise _Stale from None
+                raise
         return redirect_to(f"{visitor.place.home}{CONFIGURATIONS.path}/{record['id']}/questions?done={done}")
 
     def _page(self, visitor: Visitor, template: str, record: Record, *, status: int, **facts: Any) -> Response:
@@ -204,6 +255,19 @@ class QuestionPages:
             frames=True,
             **{"problems": {}, **facts},
         )
+
+
+def _shown_questions(
+    stored: Sequence[PartnerField], question_id: str, texts: PageTexts
+) -> list[tuple[PartnerField, str, QuestionForm | None, list[tuple[LanguageTexts, str]]]]:
+    """The stored question with its texts in all languages, or the labels of all if it is not stored."""
+    language = texts.language.catalogue
+    found = []
+    for field in [one for one in stored if one.id == question_id] or stored:
+        form = form_of_question(field) if field.id == question_id else None
+        named = [(one, _language_name(one.tag, texts)) for one in form.languages] if form else []
+        found.append((field, label_in_language(field.labels, language), form, named))
+    return found
 
 
 def _is_sent(visitor: Visitor) -> bool:

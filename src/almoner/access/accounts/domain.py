@@ -176,3 +176,16 @@ def problems_by_field(error: IncorrectParams, otherwise: str) -> dict[str, str]:
         sentence = f"{stated[:1].upper()}{stated[1:].rstrip('.')}."
         found[field] = f"{found[field]} {sentence}" if field in found else sentence
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class FormLimits:
+    """How long a form may be, as posted (URL-encoded), and how many fields it may have."""
+
+    max_bytes: int
+    max_fields: int
+
+
+FORM_LIMITS: Final = FormLimits(65_536, 120)
+LONG_FORM_LIMITS: Final = FormLimits(384 * 1024, 250)
+"""Of forms with many or long texts: a letter of Arabic takes six bytes, of Japanese nine."""

@@ -22,6 +22,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.domain import (
     DASHBOARD_HOME,
+    FORM_LIMITS,
     MEMBERS_HOME,
     OPERATOR_PORTAL,
     OPERATOR_START_PAGE,
@@ -29,6 +30,7 @@ from almoner.access.accounts.domain import (
     ROLE_NAMES,
     UNKNOWN_PORTAL,
     AccountPortal,
+    FormLimits,
     NavigationLink,
     portal_for_member,
 )
@@ -181,16 +183,20 @@ class PageGuard:
         second: bool = True,
         methods: Sequence[str] = ("GET", "POST"),
         upload: UploadDeclaration | None = None,
+        limits: FormLimits = FORM_LIMITS,
     ) -> Route:
         """A route for signed-in people, limited to some roles if any are given.
 
         ``path`` holds ``{partner}`` or begins with ``/operator``. ``fresh`` and ``second`` as of ``require``. What is
-        posted must have been shown at the same address. ``upload``: the file that its form may hold.
+        posted must have been shown at the same address. ``upload``: the file that its form may hold. ``limits``: of a
+        form without a file.
         """
 
         @wraps(page)
         async def answer(request: Request) -> Response:
-            visitor = await self.require_visitor(request, *roles, fresh=fresh, second=second, upload=upload)
+            visitor = await self.require_visitor(
+                request, *roles, fresh=fresh, second=second, upload=upload, limits=limits
+            )
             if isinstance(visitor, Response):
                 return visitor
             try:
@@ -237,6 +243,7 @@ class PageGuard:
         second: bool = True,
         form: FormData | None = None,
         upload: UploadDeclaration | None = None,
+        limits: FormLimits = FORM_LIMITS,
     ) -> Visitor | Response:
         """The signed-in visitor; or the redirect to sign-in or reauthentication, or the page about a missing role.
 
@@ -244,7 +251,7 @@ class PageGuard:
         has one; not asked on the pages where one is added. ``form``: what was posted, where the body has been read.
         """
         place = await self.portal_of_request(request)
-        visitor = await self.find_visitor(request, place, form, upload)
+        visitor = await self.find_visitor(request, place, form, upload, limits)
         if visitor is None and (viewer := await self._find_viewer(request, place)) is not None:
             readable = request.method in ("GET", "HEAD") and "read_only" in roles and not fresh
             return viewer if readable else self.render_refusal(viewer, _VIEW_REFUSED, _VIEW_REFUSED_TEXT)
@@ -270,6 +277,7 @@ class PageGuard:
         portal: AccountPortal,
         form: FormData | None = None,
         upload: UploadDeclaration | None = None,
+        limits: FormLimits = FORM_LIMITS,
     ) -> Visitor | None:
         """The visitor signed in at this portal in this browser; a posted form is not checked yet."""
         found = await self.find_sign_in(request, portal)
@@ -281,7 +289,7 @@ class PageGuard:
         if upload is not None and request.method == "POST":
             posted, received = await read_upload(request, upload)
             return Visitor(portal, found[1], found[0], csrf, path, query, browser, language, posted, upload=received)
-        posted = await read_form(request) if form is None else form
+        posted = await read_form(request, limits) if form is None else form
         return Visitor(portal, found[1], found[0], csrf, path, query, browser, language, posted)
 
     async def _find_viewer(self, request: Request, portal: AccountPortal) -> Visitor | None:
@@ -544,13 +552,14 @@ class PageContext:
         *roles: Role,
         fresh: bool = False,
         methods: Sequence[str] = ("GET", "POST"),
+        limits: FormLimits = FORM_LIMITS,
     ) -> Route:
         """A page under the partner's ``/account/{partner}``, for members with one of the roles.
 
-        ``fresh``: they must have proved within the last minutes who they are.
+        ``fresh``: they must have proved within the last minutes who they are. ``limits``: of its form.
         """
         return self.gate.protected_route(
-            f"{MEMBERS_HOME}/{{partner}}{path}", page, *roles, fresh=fresh, methods=methods
+            f"{MEMBERS_HOME}/{{partner}}{path}", page, *roles, fresh=fresh, methods=methods, limits=limits
         )
 
     def render_page(

@@ -1,5 +1,6 @@
 """Reads and limits the query and form of a request to an account page."""
 
+import asyncio
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -7,14 +8,15 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from almoner.access.accounts.domain import FORM_LIMITS, FormLimits
 from almoner.access.credentials.domain import is_storable_text
 from almoner.kit.errors import ContentTooLarge
 from almoner.platform.http import uploads
 from almoner.platform.http.uploads import ReceivedUpload, UploadDeclaration
 from almoner.platform.pages.forms import clean_field
 
-_MOST_BYTES: Final = 65_536
-_MOST_FIELDS: Final = 120
+_QUICK_BYTES: Final = 65_536
+"""More than these take the loop too long to parse."""
 
 
 def ensure_storable_query(request: Request) -> None:
@@ -23,19 +25,26 @@ def ensure_storable_query(request: Request) -> None:
         raise HTTPException(400, "The address contains characters that are not valid.")
 
 
-async def read_form(request: Request) -> FormData:
+async def read_form(request: Request, limits: FormLimits = FORM_LIMITS) -> FormData:
     """The posted form, empty on GET. Raises HTTPException if it is too long or not valid text."""
     if request.method != "POST":
         return FormData()
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > _MOST_BYTES:
+        if len(body) > limits.max_bytes:
             raise HTTPException(413, "The form is too large. Shorten your entries and try again.")
     try:
-        fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+        if len(body) > _QUICK_BYTES:
+            return await asyncio.to_thread(_parse, body, limits)
+        return _parse(body, limits)
     except ValueError:
         raise HTTPException(400, "The form is not in a format that we accept.") from None
+
+
+def _parse(body: bytearray, limits: FormLimits) -> FormData:
+    """Raises ValueError, HTTPException."""
+    fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=limits.max_fields)
     if not all(is_storable_text(part) for pair in fields for part in pair):
         raise HTTPException(400, "The form contains characters that are not valid. Open the page again.")
     return FormData([(name, clean_field(name, value)) for name, value in fields])

@@ -1,6 +1,6 @@
 """The API call that an endpoint's handler receives, and its paging."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -29,6 +29,7 @@ class ApiCall:
     identified: Caller | None
     claim: idempotency.IdempotencyClaim | None
     request_id: str | None = None
+    precondition: Callable[[Tx], Awaitable[None]] | None = None
     opened: Tx | None = None
     answer_headers: dict[str, str] = field(default_factory=dict)
 

@@ -1,7 +1,7 @@
 """Reads a request's body up to a limit and validates query and body, reporting all problems together."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope
 
 from almoner.kit.errors import ContentTooLarge, IncorrectParams, Problem, UnsupportedContentType
 from almoner.kit.text import clean_nested_texts, clean_text
+from almoner.platform.database.transactions import Tx
 from almoner.platform.http import errors, uploads
 from almoner.platform.http.caller import Caller, RateLimitState
 from almoner.platform.http.endpoints import MAX_JSON_BODY, Endpoint, QueryReader
@@ -38,6 +39,8 @@ class ApiRequest:
     address: str
     caller: Caller | None = None
     rate: RateLimitState | None = None
+    precondition: Callable[[Tx], Awaitable[None]] | None = None
+    """Of a write: awaited first in its transaction; raises Problem if the write must not happen."""
 
     @property
     def path(self) -> str:

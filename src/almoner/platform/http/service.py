@@ -1,6 +1,6 @@
 """Runs declared endpoints: routing, key, scope, rate limit, size, idempotency and validation (settled 3)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -22,7 +22,7 @@ from almoner.platform import idempotency
 from almoner.platform.audit import log as audit
 from almoner.platform.crypto import Vault, sha256_digest
 from almoner.platform.database.fair_queue import QueueClient, current_queue_client, reset_queue_client, set_queue_client
-from almoner.platform.database.transactions import Database
+from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.http import call_audit
 from almoner.platform.http.caller import PERSONAL, AccessGuard, Caller, KeyKind
 from almoner.platform.http.calls import ApiCall
@@ -88,17 +88,20 @@ class ApiApplication:
         *,
         headers: Mapping[str, str],
         ip_address: str,
+        precondition: Callable[[Tx], Awaitable[None]] | None = None,
     ) -> Reply:
         """The answer to a call that a page of ours makes for a member, as if it had come by HTTP.
 
         ``query``: percent-encoded. ``headers``: names in lower case. The member's scopes decide as a key's do.
+        ``precondition``: of a write: awaited first in its transaction; raises Problem if the write must not happen.
         """
 
         async def receive() -> dict[str, object]:
             return {"type": "http.request", "body": body}
 
         scope: Scope = {"type": "http", "method": method, "path": path, "query_string": query.encode("ascii")}
-        return await self._reply(ApiRequest(scope, receive, headers, [], ip_address, caller), [])
+        request = ApiRequest(scope, receive, headers, [], ip_address, caller, precondition=precondition)
+        return await self._reply(request, [])
 
     async def _reply(self, request: ApiRequest, extra: RawHeaders) -> Reply:
         """The answer to a request, whatever becomes of it. ``extra`` is given the headers of its route."""
@@ -175,6 +178,7 @@ class ApiApplication:
                 caller,
                 claim,
                 request.request_id,
+                request.precondition,
             )
             try:
                 return await self._perform(call, bound, values, arguments)
@@ -208,6 +212,7 @@ class ApiApplication:
     ) -> Reply:
         """Run the handler in its transaction."""
         endpoint, claim = bound.endpoint, call.claim
+        assert call.precondition is None or endpoint.tx == "write", "only a write has a precondition"
         if endpoint.tx is None:
             body, media_type = encode_result(_visible(call, await endpoint.handler(call, **arguments)), bound.end)
         elif claim is not None and endpoint.tx not in _FRAMED:
@@ -222,6 +227,8 @@ class ApiApplication:
         else:
             async with self._db.open(endpoint.tx) as tx:
                 call.opened = tx
+                if call.precondition is not None:
+                    await call.precondition(tx)
                 if claim is not None:
                     await idempotency.acquire_claim(tx, claim, leased=endpoint.upload is not None)
                 result = _visible(call, await endpoint.handler(call, **arguments))

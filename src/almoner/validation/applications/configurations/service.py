@@ -129,14 +129,14 @@ async def find_or_default(tx: Tx, partner: Partner, configuration_id: UUID | Non
 
 async def update(tx: Tx, partner: Partner, configuration_id: UUID, requested: ConfigurationInput) -> Configuration:
     """Update a configuration; everything that depends on it is evaluated again. Raises NotFound, IncorrectParams."""
-    before = await _lock_one(tx, partner, configuration_id)
+    before = await lock(tx, partner, configuration_id)
     named = before.display_name if requested.display_name is not None else (await partners.get(tx, partner)).name[:255]
     return await _store_change(tx, partner, before, _merge_input(tx, before, requested, named))
 
 
 async def set_logo(tx: Tx, partner: Partner, configuration_id: UUID, image: Image) -> Configuration:
     """Show the logo in place of an earlier one. Raises NotFound, IncorrectParams."""
-    before = await _lock_one(tx, partner, configuration_id)
+    before = await lock(tx, partner, configuration_id)
     if len(image.content) > MAX_LOGO_BYTES:
         raise IncorrectParams(
             f"body.logo has {len(image.content)} bytes after processing, but the maximum is {MAX_LOGO_BYTES}, because "
@@ -146,7 +146,8 @@ async def set_logo(tx: Tx, partner: Partner, configuration_id: UUID, image: Imag
     return await _store_change(tx, partner, before, replace(before, logo=key))
 
 
-async def _lock_one(tx: Tx, partner: Partner, configuration_id: UUID) -> Configuration:
+async def lock(tx: Tx, partner: Partner, configuration_id: UUID) -> Configuration:
+    """One configuration, locked until the transaction ends. Raises NotFound."""
     for one in await store.lock_configurations(tx, partner):
         if one.id == configuration_id:
             return one
