@@ -45,13 +45,15 @@ async def test_v8_32_writers_and_four_chainers_make_no_fork_and_no_gap(
         async with service.db.read() as tx:
             written = {row["scope"]: row["n"] for row in await tx.fetch(COUNTS)}
             for scope in SCOPES:
-                rows = await tx.fetch(f"select {COLUMNS}, sequence, hash from audit_entry where scope = $1", scope)
+                rows = await tx.fetch(
+                    f"select {COLUMNS}, position, sequence, hash from audit_entry where scope = $1", scope
+                )
                 rows.sort(key=lambda row: int(row["sequence"]))
                 assert [row["sequence"] for row in rows] == list(range(1, written[scope] + 1))
                 previous = GENESIS
                 for row in rows:
                     previous = chained_hash(
-                        previous, row["sequence"], row["n"], row["mac"], audit.entry_from_row(row).body()
+                        previous, row["sequence"], row["position"], row["mac"], audit.entry_from_row(row).body()
                     )
                     assert row["hash"] == previous
                 end = await tx.fetchrow("select last_sequence, last_hash from audit_chain where scope = $1", scope)

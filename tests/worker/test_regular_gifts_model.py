@@ -35,7 +35,7 @@ from tests.support.regular_model import DONOR, RETRY, REVOKED, ModelPlan, local_
 from tests.support.service import Service, Tenant, serving
 
 NONPROFITS = 4
-CHECKED = ("ledger", "payments", "donations", "subscriptions", "suspense")
+CHECKED = ("ledger", "payments", "donations", "donation_subscriptions", "suspense")
 OUTAGE = timedelta(days=9)
 FREQUENCIES = ("monthly", "monthly", "monthly", "quarterly", "yearly", "weekly")
 ACTIONS = {

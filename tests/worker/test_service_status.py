@@ -14,6 +14,7 @@ import pytest
 from starlette.routing import Router
 
 from almoner.access.people.domain import OPERATORS
+from almoner.console import service_status
 from almoner.console.health_facts import load_lines
 from almoner.console.service_status_page import RenderedStatus, StatusPage, StatusRenderer
 from almoner.platform.database.connections import ConnectionUnavailable
@@ -40,6 +41,11 @@ async def record_checks(service: Service, checks: Sequence[object]) -> None:
     """Checks as a process of another version records them."""
     async with service.db.write() as tx:
         await tx.execute("update process set checks = $1, checked_at = $2", checks, tx.real_now)
+
+
+async def test_each_part_is_judged_by_kinds_of_jobs_that_exist(service: Service) -> None:
+    kinds = {kind.partition(".")[0] for kind in service.services.background.runner._handlers}
+    assert kinds >= service_status._PARTS_OF_JOBS.keys()
 
 
 async def report(service: Service, *affected: str) -> None:

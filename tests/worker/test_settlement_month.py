@@ -63,7 +63,7 @@ async def test_m7_a_month_with_one_fault_in_a_hundred(empty_database: TestDataba
 async def missing(service: Service) -> int:
     """How many payments the self-check says have not arrived."""
     outcome = await selfcheck.run_selfcheck(
-        service.db, [one for one in checks if one.name.endswith("payments_are_settled")]
+        service.db, [one for one in checks if one.name.endswith("payments_settled_on_time")]
     )
     return sum(finding.count for finding in outcome.findings)
 

@@ -29,7 +29,7 @@ _PARTS_OF_JOBS: Final[Mapping[str, str]] = {
     "donation_subscriptions": "payments",
     "refunds": "payments",
     "suspense": "payments",
-    "payouts": "disbursements",
+    "disbursements": "disbursements",
     "verifications": "disbursements",
     "validation_requests": "validation",
     "validation_submissions": "validation",
