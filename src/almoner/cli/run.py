@@ -26,7 +26,7 @@ from almoner.platform.observability.telemetry import Telemetry
 from almoner.settings import Settings, UnsafeSettings
 from almoner.wiring import Services, build_services
 
-_PATIENCE_SECONDS: Final = 30.0
+_PATIENCE_SECONDS: Final = 120.0
 _LOOK_SECONDS: Final = 0.05
 _BANNER: Final = """
 Almoner is running (press Ctrl-C to stop).
