@@ -16,7 +16,7 @@ from almoner.scim.scim_limits import check_list_lengths
 Kind = Literal["User", "Group"]
 
 _LONGEST: Final = 512
-"""Characters of an externalId, a family name and an e-mail address, which are in indexes, and of names on pages."""
+"""Characters of an externalId, a family name and an email address, which are in indexes, and of names on pages."""
 _LONGEST_TEXT: Final = 4_096
 """Characters of any other text, but for ``_WIDE``."""
 _WIDE: Final = {"photos": 16_384, "x509Certificates": 16_384}

@@ -1895,7 +1895,7 @@ export interface CreateAgentVerification {
   title?: string | null;
   /** A web address, with or without scheme. */
   organisationWebsite?: string | null;
-  /** Language of the e-mails and pages (RFC 5646); English unless given. */
+  /** Language of the emails and pages (RFC 5646); English unless given. */
   language?: string | null;
 }
 
@@ -2768,7 +2768,7 @@ export interface CreateValidationSubmission {
   state?: string | null;
   /** Postcode. */
   postal?: string | null;
-  /** Of e-mails and pages (RFC 5646); English with an organisationId alone. */
+  /** Of emails and pages (RFC 5646); English with an organisationId alone. */
   language?: string | null;
   /** First name. */
   firstName?: string | null;

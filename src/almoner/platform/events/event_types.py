@@ -29,12 +29,12 @@ _DECLARED: Final = (
     EventType(
         "agent_verification.pending_user_verification",
         "agent_verification",
-        "an agent has passed the review and has yet to confirm the e-mail address",
+        "an agent has passed the review and has yet to confirm the email address",
     ),
     EventType(
         "agent_verification.pending_review",
         "agent_verification",
-        "an agent has confirmed the e-mail address and waits for the review",
+        "an agent has confirmed the email address and waits for the review",
     ),
     EventType("agent_verification.approved", "agent_verification", "an agent is approved"),
     EventType("agent_verification.rejected", "agent_verification", "an agent is rejected"),

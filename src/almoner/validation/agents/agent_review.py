@@ -64,7 +64,7 @@ _PAYEE: Final = "payee_contact_separation"
 """The constraint that keeps apart who says where a nonprofit is paid, and where it is asked."""
 
 _BY_RULE: Final = ReviewDecision(
-    "accepted", None, "rules", "The e-mail is on the nonprofit's own domain, and takes mail."
+    "accepted", None, "rules", "The email address is on the nonprofit's own domain and accepts mail."
 )
 
 

@@ -52,10 +52,10 @@ EVENTS: Final[Mapping[AgentStatus, str]] = {
 
 REASONS: Final[Mapping[AgentRejection, str]] = {
     "validation_request_failed": "The validation request of the nonprofit was rejected",
-    "user_verification_expired": "The applicant did not confirm the e-mail address within 30 days",
+    "user_verification_expired": "The applicant did not confirm the email address within 30 days",
     "user_failed_percent_review": "The applicant did not pass the review",
     "reapply": "The applicant is asked to apply again",
-    "fake_email_used": "The e-mail address is not the applicant's own",
+    "fake_email_used": "The email address is not the applicant's own",
     "no_online_presence": "Nothing that is published shows the applicant with the nonprofit",
     "nonprofit_association_expired": "The nonprofit did not answer within 30 days whether it knows the applicant",
     "invalid_documentation": "The documents do not show what they should",

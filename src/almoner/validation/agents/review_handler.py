@@ -90,11 +90,11 @@ def _facts(found: AgentVerification) -> Iterator[Fact]:
     yield "first name", found.first_name
     yield "last name", found.last_name
     yield "title", found.title
-    yield "e-mail", found.email
+    yield "email", found.email
     if not found.email_check:
-        yield "e-mail confirmed", "not asked for"
+        yield "email confirmed", "not asked for"
     else:
-        yield "e-mail confirmed", iso_timestamp(found.confirmed_at) if found.confirmed_at else "no"
+        yield "email confirmed", iso_timestamp(found.confirmed_at) if found.confirmed_at else "no"
     yield "website, as the applicant says", found.organisation_website
     yield "language", found.language
 
@@ -114,7 +114,7 @@ async def _nonprofit(tx: Tx, found: AgentVerification) -> list[Fact]:
         ("active", "yes" if known.active else f"no: {known.inactive_reason}"),
         ("address", known.address),
         ("websites", ", ".join(known.websites) or None),
-        ("its own e-mail", found.organisation.email),
+        ("its own email", found.organisation.email),
     ]
 
 

@@ -84,7 +84,7 @@ class AgentVerificationBody(RequestBody):
         None, description="A web address, with or without scheme.", examples=["www.example.org"]
     )
     language: LanguageTag | None = Field(
-        None, description="Language of the e-mails and pages (RFC 5646); English unless given.", examples=["fr"]
+        None, description="Language of the emails and pages (RFC 5646); English unless given.", examples=["fr"]
     )
 
     def to_agent(self) -> Agent:

@@ -75,7 +75,7 @@ def _facts(request: ValidationRequest) -> Iterator[Fact]:
     yield "website", asked.website
     reported = (asked.address_line_1, asked.address_line_2, asked.city, asked.state, asked.postal)
     yield "address", ", ".join(line for line in reported if line) or None
-    yield "e-mail", asked.email
+    yield "email", asked.email
     if asked.usa_group_exempt is not None:
         yield "exempt by a group", "yes" if asked.usa_group_exempt else "no"
 

@@ -184,7 +184,7 @@ class AsyncAgentVerificationsResource:
         validation_request_id: The validation request.
         title: Job title.
         organisation_website: A web address, with or without scheme.
-        language: Language of the e-mails and pages (RFC 5646); English unless given.
+        language: Language of the emails and pages (RFC 5646); English unless given.
         """
         return await self._core.record(
             Call(
@@ -3414,7 +3414,7 @@ class AsyncValidationSubmissionsResource:
         city: City or town.
         state: State, province or county.
         postal: Postcode.
-        language: Of e-mails and pages (RFC 5646); English with an organisationId alone.
+        language: Of emails and pages (RFC 5646); English with an organisationId alone.
         first_name: First name.
         last_name: Last name.
         email: Email address.

@@ -55,7 +55,7 @@ select
      order by sent_at desc limit 1) as passed
 """
 """What one decision needs, in one statement: $1 address, $2 device, $3 partner, $4 session, $5 now, $6 an hour ago,
-$7 a day ago, $8 and $9 how many beginnings count at most, $10 e-mail address."""
+$7 a day ago, $8 and $9 how many beginnings count at most, $10 email address."""
 
 
 async def lock_sources(tx: Tx, sources: Sequence[bytes]) -> None:

@@ -133,7 +133,7 @@ class ValidationSubmissionBody(RequestBody):
     state: _Optional = None
     postal: _Optional = None
     language: LanguageTag | None = Field(
-        None, description="Of e-mails and pages (RFC 5646); English with an organisationId alone."
+        None, description="Of emails and pages (RFC 5646); English with an organisationId alone."
     )
     first_name: _Text | None = None
     last_name: _Text | None = None
