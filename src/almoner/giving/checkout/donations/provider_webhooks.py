@@ -63,5 +63,5 @@ async def _read_body(request: Request) -> bytes:
     async for chunk in request.stream():
         body += chunk
         if len(body) > _MAX_WEBHOOK_BYTES:
-            raise ContentTooLarge("a notice has at most 64 kB")
+            raise ContentTooLarge("a webhook has at most 64 kB")
     return bytes(body)
