@@ -1,4 +1,4 @@
-"""Decisions of the brakes against card testing, to the moment (H6, H7, H11)."""
+"""Decisions of the limits against card testing, to the moment (H6, H7, H11)."""
 
 import contextlib
 import random
