@@ -49,7 +49,7 @@ CONTROL: Final = (
     "create ",
     "drop ",
 )
-# How the service's connections are set (platform/db.py).
+# How sessions of the service are set (platform/database/session_settings.py).
 SETTINGS: Final = {"jit": "off", "pg_trgm.similarity_threshold": "0.2", "work_mem": "16MB"}
 
 
