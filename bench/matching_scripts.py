@@ -50,7 +50,8 @@ NOTES: Final = (
     "the original spellings that the list of the United Nations carries, each against all lists, in which the service",
     "has only the Latin spellings of the entry. **By chance**: words of names (Wikidata, CC0), and Chinese and Korean",
     "given names, put together at random. Aims: 0.97 Cyrillic and Greek, 0.85 the others, one body in 1,000 by chance.",
-    "Whoever is not found in these scripts is `not_screened`, never `clear`.",
+    "Whoever is not found in the others is `not_screened`, never `clear`; Cyrillic and Greek names are screened like",
+    "Latin ones.",
 )
 
 
