@@ -278,7 +278,7 @@ def _slice_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
         eligibility_jobs.tasks.collected,
         deliveries_jobs.tasks.collected,
         *_dashboard_tasks(parts),
-        deliveries_jobs.delivery_tasks.using(DeliveryWorker(parts.db, parts.outbound)),
+        deliveries_jobs.delivery_tasks.using(DeliveryWorker(parts.db, parts.outbound, parts.telemetry)),
     ]
 
 

@@ -53,6 +53,12 @@ def test_every_metric_exists_and_every_gauge_is_shown() -> None:
         assert set(re.findall(r"\balmoner_[a-z_]+", text)) <= known()
 
 
+def test_every_metric_is_set_somewhere() -> None:
+    source = "".join(path.read_text() for path in (PROJECT / "src" / "almoner").rglob("*.py"))
+    metrics = {name for name in vars(Telemetry(lambda _: None)) if not name.startswith("_")} - {"registry"}
+    assert metrics - set(re.findall(r"(?:telemetry\.|self\.(?=\w+\.labels\())(\w+)", source)) == set()
+
+
 def test_the_runbook_says_what_to_do_for_each_alert() -> None:
     assert re.findall(r"^## (\w+)$", RUNBOOK, re.MULTILINE) == ALERTS
     for part in RUNBOOK.split("\n## ")[1:]:

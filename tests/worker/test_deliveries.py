@@ -107,6 +107,15 @@ async def test_settled_2_signatures_verify_after_the_business_clock_moved_30_day
     assert abs(real - service.clock.real_now()) < MINUTE, "the timestamp that is signed is real time"
 
 
+def counted_attempts(service: Service) -> tuple[float, float]:
+    """What the metric has of attempts that succeeded, and of those that failed."""
+    value = service.services.telemetry.registry.get_sample_value
+    succeeded, failed = (value("almoner_deliveries_total", {"result": one}) for one in ("succeeded", "failed"))
+    assert succeeded is not None
+    assert failed is not None
+    return succeeded, failed
+
+
 async def test_w7_same_bytes_and_id_on_every_attempt_with_a_fresh_timestamp(
     service: Service, api: Client, tenant: Tenant
 ) -> None:
@@ -118,6 +127,7 @@ async def test_w7_same_bytes_and_id_on_every_attempt_with_a_fresh_timestamp(
     ) as sink:
         subscription = await webhooks.subscribe(api, sink)
         await webhooks.happen(service, tenant)
+        before = counted_attempts(service)
         for step in (timedelta(0), 1.2 * MINUTE, 16 * MINUTE, 4 * HOUR, 15 * HOUR):
             service.clock.advance(step)
             service.clock.advance_wall(seconds=2)
@@ -126,6 +136,7 @@ async def test_w7_same_bytes_and_id_on_every_attempt_with_a_fresh_timestamp(
         assert len({got.body for got in sink.received}) == 1
         assert len({got.headers["webhook-id"] for got in sink.received}) == 1
         assert len({got.headers["webhook-timestamp"] for got in sink.received}) == 5
+        assert counted_attempts(service) == (before[0] + 1, before[1] + 4)
         for got in sink.received:
             webhooks.verify(got, subscription["secret"])
     (delivery,) = await webhooks.deliveries(api, subscription)
@@ -310,7 +321,7 @@ async def test_w4_a_receiver_that_never_answers_delays_nobody_else(
 
 def delivering(service: Service, client: OutboundClient) -> BackgroundTasks:
     """What makes attempts by a client."""
-    return deliveries_jobs.delivery_tasks.using(DeliveryWorker(service.db, client))
+    return deliveries_jobs.delivery_tasks.using(DeliveryWorker(service.db, client, service.services.telemetry))
 
 
 class _DiesAfterTheAnswer(OutboundClient):

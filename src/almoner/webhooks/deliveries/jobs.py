@@ -13,6 +13,7 @@ from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.events.outbox import EVERY_TYPE
 from almoner.platform.jobs.background_tasks import JobContext, Tasks, TasksWith
 from almoner.platform.jobs.queue import Answer, FinishedJob, Job, JobDone, JobOf, JobRecorded, JobRetry, Result
+from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient, OutboundFailure, OutboundResponse
 from almoner.webhooks.deliveries import domain, service, signatures, store
 from almoner.webhooks.deliveries.domain import Attempt
@@ -64,9 +65,11 @@ class _LoadedDelivery:
 class DeliveryWorker:
     """Makes attempts at deliveries: loads, POSTs, records. Loads and records of concurrent jobs share statements."""
 
-    def __init__(self, db: Database, outbound: OutboundClient) -> None:
+    def __init__(self, db: Database, outbound: OutboundClient, telemetry: Telemetry) -> None:
         self._db = db
         self._outbound = outbound
+        counter = telemetry.deliveries
+        self._attempts = {True: counter.labels("succeeded"), False: counter.labels("failed")}
         self._load = CallBatcher(self._load_all)
         self._record = CallBatcher(self._record_all)
         self._cancel = CallBatcher(self._cancel_all)
@@ -83,6 +86,7 @@ class DeliveryWorker:
             await self._cancel(found.due.id)
             return JobDone()
         outcome = await self._attempt(found.due, found.receiver, found.due.body)
+        self._attempts[outcome.attempt.succeeded].inc()
         return JobRecorded(await self._record((context, job, outcome)))
 
     async def _attempt(self, due: DueDelivery, receiver: WebhookSubscription, body: bytes) -> AttemptOutcome:
