@@ -56,6 +56,7 @@ async def test_a_donor_declares_for_one_gift(site: Site) -> None:
         await page.wait_for_url(f"{site.provider_url}/pay/tp_*")
         await pay(page)
         await page.wait_for_url("**/thanks")
+        await expect(page.get_by_role("main")).to_contain_text(f"You added Gift Aid. {CHARITY} can claim 25p")
     [donation] = [one for one in await site.donations() if one["currencyCode"] == "GBP"][:1]
     assert donation["status"] == "RECEIVED_PAYMENT"
     assert donation["giftAidId"] is not None
