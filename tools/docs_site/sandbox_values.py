@@ -33,7 +33,8 @@ _CARDS: Final[Mapping[CardOutcome, str]] = {
     CardOutcome.DECLINED: "the card is declined",
     CardOutcome.INSUFFICIENT_FUNDS: "the card is declined because of insufficient funds",
     CardOutcome.CHALLENGED: (
-        "the bank asks the donor to confirm the payment on its page; with `simulate`, the payment succeeds at once"
+        "the bank asks the donor to confirm the payment on its page; with `simulate`, the payment waits until another "
+        "`pay` confirms it"
     ),
     CardOutcome.DISPUTED_LATER: "the payment succeeds, and is disputed a day later",
     CardOutcome.DECLINED_LATER: (

@@ -90,7 +90,8 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
     async def simulate(call: ApiCall, body: SimulateBody) -> RawResponse:
         """Simulate what others do to one of your records: a donor, an operator or a bank. The answer is the record.
 
-        `donate` on a donation session: a donor gives on its page (amount, firstName, lastName and email are required).
+        `donate` on a donation session: a donor gives on its page (amount, email and one of firstName and
+        lastName are required).
         `pay` on a donation: its donor pays. `card` is a test card; the payment provider's rules for it apply. The
         challenge of 4000 0000 0000 3220 stays open until the next `pay` answers it: a card that pays confirms it.
 
