@@ -5,10 +5,12 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 from PIL import Image
 
+from almoner.console import review_cases
 from almoner.kit.time import iso_timestamp
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
@@ -36,6 +38,13 @@ async def test_the_desk_and_the_queue_show_what_waits(service: Service, reviewer
     assert (await reviewer.get("/operator/reviews?kind=none&partner=x")).status_code == 422
     assert (await reviewer.get("/operator/reviews?cursor=x")).status_code == 422
     assert (await reviewer.get("/operator/reviews.csv")).text.startswith("Case,Kind,Partner")
+
+
+def test_every_shortcut_of_a_case_is_listed_and_leads_somewhere() -> None:
+    folder = Path(review_cases.__file__).parent / "templates"
+    text = "".join((folder / name).read_text("utf-8") for name in ("review_case.html", "review_parts.html"))
+    led = re.findall(r'(?:key="|act\("[^"]*", "[^"]*", ")(\w)"', text)
+    assert sorted(led) == sorted(key for key, _ in review_cases.KEYS)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """An administrator looks after the service in a browser: what gave up, partners, registers and the audit log."""
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
 from almoner.access.people.domain import OPERATORS
 from almoner.platform.jobs import queue
@@ -20,12 +20,20 @@ PAGES = (
     "audit-log",
     "registers",
     "register-imports/upload",
+    "watch-lists",
     "watch-lists/upload",
     "organisations",
     "organisations/unpublished",
     "partners",
     "partners/new",
 )
+
+
+async def unlisted_keys(page: Page) -> list[str]:
+    """Shortcuts of links that the page's list of shortcuts does not have, so that they do nothing."""
+    links = await page.eval_on_selector_all("[data-key]:is(a, button, summary)", "all => all.map(a => a.dataset.key)")
+    listed = await page.eval_on_selector_all("[data-keys-of=page] input", "all => all.map(a => a.dataset.key)")
+    return [key for key in links if f"page-{key}" not in listed]
 
 
 @pytest.mark.usefixtures("axe")
@@ -69,6 +77,7 @@ async def test_an_administrator_retries_a_job_by_keyboard_and_every_page_can_be_
         for path in PAGES:
             await page.goto(f"{site.base_url}/operator/{path}")
             await is_fine(page)
+            assert await unlisted_keys(page) == [], path
         await page.goto(f"{site.base_url}/operator/health/incidents/{incident}")
         await is_fine(page)
         await page.get_by_role("link", name="Open the public status page").click()

@@ -68,7 +68,12 @@ class RegisterPages:
             found = await registers.list_source_ages(tx)
             late = [one.is_late(tx.now) for one in found]
         return await self._context.show(
-            visitor, "data_registers.html", sources=found, late=late, started=visitor.query.get("done") == "started"
+            visitor,
+            "data_registers.html",
+            page_keys=[("i", "Import a register")],
+            sources=found,
+            late=late,
+            started=visitor.query.get("done") == "started",
         )
 
     async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
@@ -96,7 +101,10 @@ class RegisterPages:
                 raise NotFound
             facts = await self._facts_of(tx, load, compare=visitor.query.get("compare") == "previous")
         own = f"{LOADS}/{self._context.id_text(_ID, load.id)}"
-        return await self._context.show(visitor, "data_load.html", load=load, own=own, list_path=LOADS, **facts)
+        keys = [("r", "Release"), ("x", "Refuse")] if facts["decidable"] else []
+        return await self._context.show(
+            visitor, "data_load.html", page_keys=keys, load=load, own=own, list_path=LOADS, **facts
+        )
 
     async def _facts_of(self, tx: Tx, load: RegisterImport, *, compare: bool) -> dict[str, Any]:
         decision = await registers.find_decision(tx, load.id)

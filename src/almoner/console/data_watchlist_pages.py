@@ -45,7 +45,13 @@ class WatchlistPages:
             refused = await watchlists.list_refused_loads(tx)
         started = visitor.query.get("done") == "started"
         return await self._context.show(
-            visitor, "data_watchlists.html", versions=versions, refused=refused, own=PATH, started=started
+            visitor,
+            "data_watchlists.html",
+            page_keys=[("i", "Import a watch list")],
+            versions=versions,
+            refused=refused,
+            own=PATH,
+            started=started,
         )
 
     async def show(self, visitor: Visitor) -> Response:
@@ -54,7 +60,13 @@ class WatchlistPages:
             version = await _version(tx, visitor.path.rpartition("/")[2])
             loads = await watchlists.list_loads(tx, version.code, _LOADS)
         return await self._context.show(
-            visitor, "data_watchlist.html", version=version, loads=loads, list_path=PATH, own=f"{PATH}/{version.code}"
+            visitor,
+            "data_watchlist.html",
+            page_keys=[("r", "Refresh now")],
+            version=version,
+            loads=loads,
+            list_path=PATH,
+            own=f"{PATH}/{version.code}",
         )
 
     def _refresh_act(self) -> ConsoleAction:

@@ -158,6 +158,7 @@ class AuditPages:
         return await self._context.show(
             visitor,
             "health_audit_chain.html",
+            page_keys=[("p", "Verify the chain")],
             name=name,
             chain=status,
             proof=proof,

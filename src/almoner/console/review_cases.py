@@ -55,6 +55,8 @@ KEYS: Final[Sequence[PageKey]] = (
     ("t", "Hand over"),
     ("n", "Add note"),
     ("p", "Extend claim"),
+    ("c", "Declare a conflict of interest"),
+    ("o", "Reverse the decision"),
     ("d", "Documents"),
     ("r", "The register's page"),
     ("h", "Earlier decisions"),

@@ -111,6 +111,7 @@ class SecondLookPages:
         return await self._context.show(
             visitor,
             "review_second_look.html",
+            page_keys=[("r", "The register's page")],
             own=f"{visitor.place.home}{SECOND_LOOKS}/{look.review_id}",
             kind_words=SINGULAR_WORDS[look.subject.kind],
             shown=shown,
