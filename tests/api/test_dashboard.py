@@ -133,9 +133,13 @@ def dashboard_routes(service: Service) -> list[Route]:
     return [route for route in routes if getattr(route.endpoint, "__module__", "").startswith("almoner.dashboard.")]
 
 
+def pattern_of(path: str) -> str:
+    """The path of the route that answers it."""
+    return f"/account/{{partner}}{re.sub('{[a-z]+}|2025-12', '{id}', path.partition('?')[0])}"
+
+
 def test_every_page_has_its_row_in_the_table(service: Service) -> None:
-    paths = (path.partition("?")[0] for path in (*WHO_MAY, *OF_ONE_PERSON))
-    named = {f"/account/{{partner}}{re.sub('{[a-z]+}|2025-12', '{id}', path)}" for path in paths}
+    named = {pattern_of(path) for path in (*WHO_MAY, *OF_ONE_PERSON)}
     own = {route.path for route in dashboard_routes(service)}
     records = {f"/account/{{partner}}{one.path}/{{id}}" for one in LISTS}  # they open as their lists do
     assert named <= own <= named | records
@@ -149,6 +153,26 @@ async def test_each_page_opens_for_its_roles_alone(
     for path, roles in WHO_MAY.items():
         answer = await browser.get(browser.home + path.format(**records))
         assert answer.status_code == (200 if role in roles else 403), (path, browser.text())
+    await browser.close()
+
+
+@pytest.mark.parametrize("role", [*MEMBER_ROLES, None])
+async def test_no_form_is_taken_from_other_roles_or_without_its_token(
+    role: MemberRole | None, service: Service, tenant: Tenant, records: dict[str, str]
+) -> None:
+    browser = await desk(service, tenant, *([role] if role else []))
+    await browser.get(browser.home)
+    token, tried = browser.csrf, 0
+    forms = {route.path for route in dashboard_routes(service) if "POST" in (route.methods or ())}
+    for path, roles in WHO_MAY.items():
+        if pattern_of(path) not in forms:
+            continue
+        page, tried = browser.home + path.format(**records), tried + 1
+        if role not in roles:
+            assert (await browser.post(page, csrf=token)).status_code == 403, path
+        for given, site in (("wrong", "same-origin"), ("", "same-origin"), (token, "cross-site")):
+            assert (await browser.post(page, csrf=given, site=site)).status_code == 403, path
+    assert tried == len(forms - {pattern_of(path) for path in OF_ONE_PERSON})
     await browser.close()
 
 
@@ -194,6 +218,24 @@ async def test_it_is_kept_who_looked_at_which_donors_data(service: Service, tena
     assert support.person.shown_name in shown
     assert reader.person.shown_name not in shown
     for browser in (support, reader, owner):
+        await browser.close()
+
+
+async def test_it_is_kept_who_read_donors_data_in_an_event(service: Service, tenant: Tenant, api: Client) -> None:
+    gift = await factories.donation(service, api)
+    await service.drain()
+    event = next(one for one in data(await api.get("/v1/events")) if one["eventData"]["id"] == gift["id"])
+    support, developer = await desk(service, tenant, "support"), await desk(service, tenant, "developer")
+    for browser in (support, developer):
+        assert (await browser.get(f"{browser.home}/events/{event['id']}")).status_code == 200
+    owner = await desk(service, tenant, "owner")
+    await owner.get(f"{owner.home}/donations/{gift['id']}")
+    shown = owner.text().partition("Who viewed the donor’s data")[2]
+    assert support.person is not None
+    assert developer.person is not None
+    assert support.person.shown_name in shown
+    assert developer.person.shown_name not in shown
+    for browser in (support, developer, owner):
         await browser.close()
 
 

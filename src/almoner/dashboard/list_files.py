@@ -102,7 +102,7 @@ class ListFiles:
         if not shows_donors(member, record_list):
             return
         ids = self._db.deployment.ids
-        shown = [ids.parse(record_list.id_type, record["id"]) for record in records if record["email"]]
+        shown = [ids.parse(record_list.id_type, record["id"]) for record in records if record.get("email")]
         if found := [one for one in shown if one is not None]:
             async with self._db.write() as tx:
                 await store.insert_donor_views(tx, Partner(member.realm.id), member.person.id, found)

@@ -40,7 +40,7 @@ from almoner.dashboard.list_files import (
     search_parameters,
 )
 from almoner.dashboard.member_api_client import CallRefused, MemberApiClient, Record
-from almoner.dashboard.record_lists import ORGANISATIONS
+from almoner.dashboard.record_lists import EVENTS, ORGANISATIONS
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
 from almoner.nonprofits.organisations import service as organisations
@@ -190,8 +190,17 @@ class RecordPages:
             if refused.status == 404:
                 raise NotFound from None
             raise
-        await self.files.record_donor_views(visitor, record_list, [record])
+        shown_list, shown = self._with_donor(record_list, record)
+        await self.files.record_donor_views(visitor, shown_list, [shown])
         return record
+
+    def _with_donor(self, record_list: RecordList, record: Record) -> tuple[RecordList, Record]:
+        """The record whose donor the page of a record shows, with its list: of an event, the record in it."""
+        if record_list is not EVENTS:
+            return record_list, record
+        shown: Record = record["eventData"]
+        id_type = str(shown.get("id")).removeprefix("sandbox_").partition("_")[0]
+        return next((one for one in self.lists if one.id_type == id_type), record_list), shown
 
     async def render_record(
         self,
