@@ -75,7 +75,7 @@ async def delete_category(call: ApiCall, id: CategoryId) -> None:
     errors=UPLOAD_ERRORS,
 )
 async def set_category_image(call: ApiCall, id: CategoryId, upload: CheckedFile) -> None:
-    """Upload the image that is shown with a category: JPEG or PNG, at most 5 MiB."""
+    """Upload the image that is shown with a category: JPEG, PNG or HEIC, at most 5 MiB."""
     await service.set_image(call.tx, call.partner, id, images.image_of_upload(upload))
 
 

@@ -70,7 +70,7 @@ def giving_link_routes(payable: Collection[str] | None) -> Routes:
         "/v1/giving-links/{id}/image", key=SECRET, scope="giving_links:write", upload=_IMAGE, errors=UPLOAD_ERRORS
     )
     async def set_giving_link_image(call: ApiCall, id: GivingLinkId, upload: CheckedFile) -> GivingLinkResponse:
-        """Upload the picture of a giving link: JPEG or PNG, at most 5 MiB."""
+        """Upload the picture of a giving link: JPEG, PNG or HEIC, at most 5 MiB."""
         changed = await service.set_image(call.tx, call.partner, id, images.image_of_upload(upload))
         return giving_link_response(call.tx, changed)
 

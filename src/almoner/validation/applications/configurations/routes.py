@@ -78,7 +78,7 @@ async def set_validation_submission_configuration_logo(
 ) -> ValidationSubmissionConfigurationResponse:
     """Upload the logo that the hosted form shows.
 
-    The file must be a JPEG or PNG of at most 5 MiB. It is shown as a square, with transparent
+    The file must be a JPEG, PNG or HEIC of at most 5 MiB. It is shown as a square, with transparent
     edges if necessary.
     """
     made = await service.set_logo(call.tx, call.partner, id, images.image_of_upload(upload))
