@@ -40,6 +40,7 @@ async def main() -> None:
             await flow(site)
             await others(site)
             await gift_aid(site)
+            await regular(site)
             await follow(site)
             await application(site)
             await accounts(site)
@@ -114,6 +115,37 @@ async def gift_aid(site: Site) -> None:
         await fill(page, {"first_name": "Amina", "last_name": "El-Sayed", "email": "amina@example.org"})
         await page.locator("#gift_aid").check()
         await shot(page, "gift-aid")
+
+
+async def regular(site: Site) -> None:
+    """A giving link, and the page of a donor who gives by it every month."""
+    [cause, *_] = data(await site.api.get("/v1/organisations", query=CAUSE, countryCode="USA"))
+    link = await factories.giving_link(
+        site.service,
+        site.api,
+        organisationIds=[cause["id"]],
+        title="Winter appeal",
+        text="Blankets and hot meals for a hundred nights.",
+        slug="hundred-nights",
+        currencies=["USD"],
+        suggestedAmounts=[1000, 2500, 5000],
+        frequencies=["one_time", "monthly"],
+        goal=1_000_000,
+        showsProgress=True,
+    )
+    async with site.donor(**DESKTOP, locale="en") as page:
+        await page.goto(link["url"])
+        await page.locator("#frequency-monthly").check()
+        await page.locator("#amount-2500").check()
+        await fill(page, {"first_name": "Amina", "last_name": "El-Sayed", "email": "amina.monthly@example.org"})
+        await shot(page, "giving-link")
+        await page.locator("form button[type=submit]").first.click()
+        await card(page, "4242424242424242")
+        await page.wait_for_url("**/thanks")
+        await site.service.drain()
+        mails = data(await site.api.get("/v1/sandbox/mailbox", to="amina.monthly@example.org"))
+        await page.goto(next(one for mail in mails for one in mail["links"] if "/regular-donations?" in one))
+        await shot(page, "regular-donation")
 
 
 async def application(site: Site) -> None:
