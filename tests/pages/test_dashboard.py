@@ -100,7 +100,10 @@ async def test_every_kind_of_page_is_fine(width: int, language: str, site: Site)
     form = await submissions.configured(api, "validation_request", "compliance", partnerFields=QUESTIONS)
     invite = data(await api.post("/v1/validation-invites", {"language": "ar", "hostedConfigId": form}))
     plan = await begin_plan(site.service, api)
+    paid = await factories.disbursement(site.service, api)
+    submission = await submissions.of_organisation(site.service, api)
     await site.service.drain()
+    event = data(await api.get("/v1/events"))[0]
     async with site.donor(viewport={"width": width, "height": 900}, locale=language) as page:
         await enter(here, page, "owner", "/home")
         for path in (
@@ -113,6 +116,12 @@ async def test_every_kind_of_page_is_fine(width: int, language: str, site: Site)
             "/donations?sort=status&direction=ASC",
             f"/donations/{gift['id']}",
             f"/donations/{gift['id']}/refund",
+            f"/donations/{gift['id']}/receipt",
+            f"/disbursements/{paid['id']}",
+            "/validation-requests/new",
+            f"/validation-submissions/{submission['id']}",
+            "/events",
+            f"/events/{event['id']}",
             "/validation-invites",
             "/validation-invites/new",
             "/donation-sessions/new",
@@ -125,8 +134,10 @@ async def test_every_kind_of_page_is_fine(width: int, language: str, site: Site)
             "/regular-donations?sort=nextDonationAt&direction=ASC",
             f"/regular-donations/{plan.id}",
             f"/regular-donations/{plan.id}/change",
+            f"/regular-donations/{plan.id}/pause",
             "/reports",
             "/reports/2025-12",
+            "/reports/2025-12/close",
             "/application-forms",
             "/application-forms/new",
             f"/application-forms/{form}",
@@ -154,6 +165,8 @@ async def test_every_kind_of_page_is_fine(width: int, language: str, site: Site)
             "/webhooks/new",
             f"/webhooks/{hook['id']}",
             f"/webhooks/{hook['id']}/replay",
+            f"/webhooks/{hook['id']}/rotate-secret",
+            f"/webhooks/{hook['id']}/delete",
             "/search?q=nothing+at+all",
         ):
             await page.goto(here.home + path)
