@@ -145,7 +145,7 @@ async def test_programme_staff_preview_an_application_form_before_it_is_saved(si
         await keyboard.press(page.get_by_label("Compliance"), "Space")
         await keyboard.press(page.get_by_role("button", name="Preview"))
         await expect(frame.get_by_role("heading", level=1)).to_contain_text("Hill Road Shop")
-        shown = "document.querySelector('iframe[name=preview]').contentDocument?.documentElement.innerHTML ?? ''"
+        shown = "document.querySelector('iframe[name=preview]').contentDocument?.documentElement?.innerHTML ?? ''"
         await eventually(lambda: page.evaluate(f"({shown}).includes('#7a1f5c')"))
         assert [one["branding"]["displayName"] for one in data(await api.get(submissions.CONFIGURATIONS))] != [
             "Hill Road Shop"
