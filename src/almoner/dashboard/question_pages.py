@@ -1,7 +1,7 @@
 """The questions of an application form: listed, added, edited, moved and removed, with a preview of the hosted form."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -49,8 +49,16 @@ _ADD_LANGUAGE: Final = "language"
 Problems = dict[str, Markup]
 
 
-class _Stale(Exception):
-    """The questions are not those that the member saw."""
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """Why questions were not stored.
+
+    ``record``: the configuration as it is now. ``stale``: its questions are not those that the member saw.
+    """
+
+    record: Record
+    stale: bool = False
+    reasons: Sequence[str] = ()
 
 
 class QuestionPages:
@@ -78,40 +86,35 @@ class QuestionPages:
     async def list_questions(self, visitor: Visitor) -> Response:
         """List all questions with buttons that move them. A move names the position, so it acts once."""
         record = await self._records.get_record(visitor, CONFIGURATIONS)
-        fields, problem, stale = questions_of_record(record), None, False
+        fields, refusal = questions_of_record(record), None
         if visitor.form:
             question_id, _, place = visitor.form_value("move").partition(".")
             moved = move_question(fields, question_id, int(place)) if place in map(str, range(len(fields))) else fields
-            try:
-                return await self._store(visitor, record, moved, "moved")
-            except _Stale:
-                stale, record = True, await self._records.get_record(visitor, CONFIGURATIONS)
-                fields = questions_of_record(record)
-            except CallRefused as refused:
-                problem = in_english_joined(refused.reasons)
+            refusal = await self._store(visitor, record, moved)
+            if refusal is None:
+                return self._stored(visitor, record, "moved")
+            record, fields = refusal.record, questions_of_record(refusal.record)
         done = visitor.query.get("done")
         language = texts_of(self._context, visitor).language.catalogue
         return self._page(
             visitor,
             "questions.html",
             record,
-            status=422 if problem or stale else 200,
-            stale=stale,
+            refusal=refusal,
             version=version_of_questions(fields),
             questions=[(field, label_in_language(field.labels, language)) for field in fields],
             most=MAX_FIELDS,
             message=f"dashboard.questions.{done}" if done in _DONE else "",
-            problem=problem,
         )
 
     async def add(self, visitor: Visitor) -> Response:
         """A new question, which becomes the last one."""
         record = await self._records.get_record(visitor, CONFIGURATIONS)
         blank = QuestionForm(languages=(LanguageTexts(texts_of(self._context, visitor).language.catalogue),))
-        form, fields = _typed_form(visitor) if visitor.form else blank, questions_of_record(record)
+        form, fields = _submitted_form(visitor) if visitor.form else blank, questions_of_record(record)
         question = question_of_form(form)
         if question in fields and _is_sent(visitor):  # the form was sent twice
-            return await self._store(visitor, record, fields, "added")
+            return self._stored(visitor, record, "added")
         return await self._change(visitor, record, form, (*fields, question), "added")
 
     async def edit(self, visitor: Visitor) -> Response:
@@ -120,12 +123,12 @@ class QuestionPages:
         fields = questions_of_record(record)
         if not visitor.form:
             return await self._change(
-                visitor, record, form_of_question(_named_question(visitor, fields)), fields, "saved"
+                visitor, record, form_of_question(_requested_question(visitor, fields)), fields, "saved"
             )
-        form = replace(_typed_form(visitor), id=visitor.query.get("question", ""))
-        typed, known = question_of_form(form), any(field.id == form.id for field in fields)
-        # One that is not there was removed while it was edited: what was typed is shown, and may be added again.
-        changed = replace_question(fields, typed) if known else (*fields, typed)
+        form = replace(_submitted_form(visitor), id=visitor.query.get("question", ""))
+        entered, known = question_of_form(form), any(field.id == form.id for field in fields)
+        # One that is not there was removed while it was edited: what was entered is shown, and may be added again.
+        changed = replace_question(fields, entered) if known else (*fields, entered)
         return await self._change(visitor, record, form, changed, "saved")
 
     async def _change(
@@ -133,7 +136,7 @@ class QuestionPages:
     ) -> Response:
         """The form of one question, and what is sent with it. ``fields``: of the configuration with the question."""
         texts, problems = texts_of(self._context, visitor), dict[str, Markup]()
-        stored: tuple[PartnerField, ...] | None = None
+        refusal: _Refusal | None = None
         version = visitor.form_value("version") if visitor.form else version_of_questions(questions_of_record(record))
         place = next(place for place in reversed(range(len(fields))) if fields[place].id == form.id)
         tag = visitor.form_value("language").strip()
@@ -147,23 +150,20 @@ class QuestionPages:
                 form, tag = replace(form, languages=languages), ""
         elif _is_sent(visitor):
             found = find_form_problems(form, fields, place)
-            try:
-                if not found:
-                    return await self._store(visitor, record, fields, done)
-            except _Stale:
-                record = await self._records.get_record(visitor, CONFIGURATIONS)
-                stored = questions_of_record(record)
-                version = version_of_questions(stored)
-            except CallRefused as refused:
-                found = problems_of_reasons(refused.reasons, place)
+            refusal = None if found else await self._store(visitor, record, fields)
+            if refusal is None and not found:
+                return self._stored(visitor, record, done)
+            if refusal is not None and refusal.stale:
+                record, version = refusal.record, version_of_questions(questions_of_record(refusal.record))
+            elif refusal is not None:
+                found = problems_of_reasons(refusal.reasons, place)
             problems = _problems_by_field(found, form, texts)
         return self._page(
             visitor,
             "question.html",
             record,
-            status=422 if problems or stored is not None else 200,
-            stale=stored is not None,
-            stored=_shown_questions(stored or (), form.id, texts),
+            refusal=refusal,
+            stored=_shown_questions(questions_of_record(record), form.id, texts) if refusal and refusal.stale else [],
             version=version,
             form=form,
             texts=[(one, _language_name(one.tag, texts)) for one in form.languages],
@@ -178,28 +178,23 @@ class QuestionPages:
     async def remove(self, visitor: Visitor) -> Response:
         """Ask for confirmation, then remove a question."""
         record = await self._records.get_record(visitor, CONFIGURATIONS)
-        fields, problem, stale = questions_of_record(record), None, False
-        question = _named_question(visitor, fields)
+        fields, refusal = questions_of_record(record), None
+        question = _requested_question(visitor, fields)
         if visitor.form:
-            try:
-                return await self._store(visitor, record, [one for one in fields if one != question], "removed")
-            except _Stale:
-                stale, record = True, await self._records.get_record(visitor, CONFIGURATIONS)
-                fields = questions_of_record(record)
-                question = _named_question(visitor, fields)
-            except CallRefused as refused:
-                problem = in_english_joined(refused.reasons)
+            refusal = await self._store(visitor, record, [one for one in fields if one != question])
+            if refusal is None:
+                return self._stored(visitor, record, "removed")
+            record, fields = refusal.record, questions_of_record(refusal.record)
+            question = _requested_question(visitor, fields)
         label = label_in_language(question.labels, texts_of(self._context, visitor).language.catalogue)
         return self._page(
             visitor,
             "question_remove.html",
             record,
-            status=422 if problem or stale else 200,
-            stale=stale,
+            refusal=refusal,
             version=version_of_questions(fields),
             question=question,
             label_text=label,
-            problem=problem,
         )
 
     async def preview(self, visitor: Visitor) -> Response:
@@ -213,43 +208,52 @@ class QuestionPages:
             raise NotFound
         language = visitor.language
         if visitor.form:
-            form = _typed_form(visitor)
+            form = _submitted_form(visitor)
             form, fields = replace(form, id=visitor.query.get("question") or form.id), shown.partner_fields
-            typed, known = question_of_form(form), {field.id for field in fields}
-            fields = replace_question(fields, typed) if typed.id in known else (*fields, typed)
+            entered, known = question_of_form(form), {field.id for field in fields}
+            fields = replace_question(fields, entered) if entered.id in known else (*fields, entered)
             shown, language = replace(shown, partner_fields=fields), visitor.form_value("shown_in")
         return self._render(account, shown, self._context.pages.language(language), "questions")
 
-    async def _store(self, visitor: Visitor, record: Record, fields: Sequence[PartnerField], done: str) -> Response:
-        """Store the questions if they changed. Raises CallRefused, _Stale."""
+    async def _store(self, visitor: Visitor, record: Record, fields: Sequence[PartnerField]) -> _Refusal | None:
+        """Store the questions if they changed; None unless they were refused."""
         before = questions_of_record(record)
-        if tuple(fields) != before:
-            version, partner = version_of_questions(before), partner_of_visitor(visitor)
-            named = self._context.parse_id(CONFIGURATIONS.id_type, record["id"])
+        if tuple(fields) == before:
+            return None
+        version, partner = version_of_questions(before), partner_of_visitor(visitor)
+        configuration_id = self._context.parse_id(CONFIGURATIONS.id_type, record["id"])
 
-            async def ensure_unchanged(tx: Tx) -> None:
-                locked = await configurations.lock(tx, partner, named)
-                if version_of_questions(locked.partner_fields) != version:
-                    raise PreconditionFailed
+        async def ensure_unchanged(tx: Tx) -> None:
+            locked = await configurations.lock(tx, partner, configuration_id)
+            if version_of_questions(locked.partner_fields) != version:
+                raise PreconditionFailed
 
-            if visitor.form_value("version") != version:
-                raise _Stale
+        stale = visitor.form_value("version") != version
+        if not stale:
             path, body = f"{CONFIGURATIONS.call}/{record['id']}", body_of_questions(fields)
             try:
                 await self._calls.patch(visitor, path, body, precondition=ensure_unchanged)
             except CallRefused as refused:
-                if refused.code == PreconditionFailed.code:
-                    raise _Stale from None
-                raise
+                if refused.code != PreconditionFailed.code:
+                    return _Refusal(record, reasons=refused.reasons)
+                stale = True
+        return _Refusal(await self._records.get_record(visitor, CONFIGURATIONS), stale=True) if stale else None
+
+    def _stored(self, visitor: Visitor, record: Record, done: str) -> Response:
         return redirect_to(f"{visitor.place.home}{CONFIGURATIONS.path}/{record['id']}/questions?done={done}")
 
-    def _page(self, visitor: Visitor, template: str, record: Record, *, status: int, **facts: Any) -> Response:
+    def _page(
+        self, visitor: Visitor, template: str, record: Record, *, refusal: _Refusal | None = None, **facts: Any
+    ) -> Response:
+        """``refusal``: why what was sent with the page was not stored."""
         return render_page(
             self._context,
             visitor,
             template,
-            status=status,
+            status=422 if refusal or facts.get("problems") else 200,
             record=record,
+            stale=refusal is not None and refusal.stale,
+            problem=in_english_joined(refusal.reasons) if refusal and refusal.reasons else None,
             own=f"{visitor.place.home}{CONFIGURATIONS.path}/{record['id']}",
             declared=CONFIGURATIONS,
             frames=True,
@@ -275,7 +279,7 @@ def _is_sent(visitor: Visitor) -> bool:
     return bool(visitor.form) and visitor.form_value("do") != _ADD_LANGUAGE
 
 
-def _named_question(visitor: Visitor, fields: Sequence[PartnerField]) -> PartnerField:
+def _requested_question(visitor: Visitor, fields: Sequence[PartnerField]) -> PartnerField:
     """The question that the address names. Raises NotFound."""
     for field in fields:
         if field.id == visitor.query.get("question"):
@@ -283,19 +287,19 @@ def _named_question(visitor: Visitor, fields: Sequence[PartnerField]) -> Partner
     raise NotFound
 
 
-def _typed_form(visitor: Visitor) -> QuestionForm:
+def _submitted_form(visitor: Visitor) -> QuestionForm:
     """The submitted form."""
 
-    def typed(name: str) -> str:
+    def entered(name: str) -> str:
         return visitor.form_value(name).replace("\r\n", "\n")
 
     tags = dict.fromkeys(tag for one in visitor.form.getlist("tag") if is_language_tag(tag := str(one)))
     return QuestionForm(
-        typed("id").strip(),
-        next((kind for kind in KINDS if kind == typed("type")), KINDS[0]),
-        typed("required") == "yes",
-        typed("values"),
-        tuple(LanguageTexts(tag, typed(f"label-{tag}"), typed(f"answers-{tag}")) for tag in tags),
+        entered("id").strip(),
+        next((kind for kind in KINDS if kind == entered("type")), KINDS[0]),
+        entered("required") == "yes",
+        entered("values"),
+        tuple(LanguageTexts(tag, entered(f"label-{tag}"), entered(f"answers-{tag}")) for tag in tags),
     )
 
 
