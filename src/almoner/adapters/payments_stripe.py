@@ -56,8 +56,8 @@ from almoner.adapters.stripe_values import (
 from almoner.adapters.stripe_webhooks import EVENTS
 from almoner.giving.accounting.refunds.domain import ProviderRefundState
 from almoner.giving.checkout.payments.domain import (
+    DisputeEvidenceKind,
     DisputeStatus,
-    EvidenceKind,
     EvidenceRefused,
     FeeSchedule,
     ForeignPaymentError,
@@ -100,7 +100,7 @@ _DISPUTES: Final = {
 """Those of them that have drawn money; inquiries (``warning_...``) and ``prevented`` have not."""
 _EVIDENCE_FILES: Final[
     Mapping[
-        EvidenceKind,
+        DisputeEvidenceKind,
         Literal["receipt", "customer_communication", "service_documentation", "refund_policy", "uncategorized_file"],
     ]
 ] = {

@@ -306,7 +306,9 @@ class TestProvider:
         try:
             await self._create(f"/v1/disputes/{quote(dispute, safe='')}/evidence", evidence.key, body)
         except RefundRefused as refused:
-            raise EvidenceRefused("the provider accepts no evidence for this dispute, or no more") from refused
+            raise EvidenceRefused(
+                "the provider does not accept evidence for this dispute, or has stopped accepting it"
+            ) from refused
 
     def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
         """Parse a webhook with a valid signature, at most five minutes old. Raises WebhookRefused."""

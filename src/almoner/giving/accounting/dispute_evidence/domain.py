@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Final, Literal, get_args
 from uuid import UUID
 
-from almoner.giving.checkout.payments.domain import DisputeStatus, EvidenceKind
+from almoner.giving.checkout.payments.domain import DisputeEvidenceKind, DisputeStatus
 from almoner.kit.states import Lifecycle
 
 EvidenceStatus = Literal["draft", "submitting", "submitted", "rejected"]
@@ -19,7 +19,7 @@ EVIDENCE: Final = Lifecycle(
         "rejected": frozenset({"draft", "submitting"}),
     },
 )
-EVIDENCE_KINDS: Final[tuple[EvidenceKind, ...]] = get_args(EvidenceKind)
+EVIDENCE_KINDS: Final[tuple[DisputeEvidenceKind, ...]] = get_args(DisputeEvidenceKind)
 EDITABLE: Final[tuple[EvidenceStatus, ...]] = ("draft", "rejected")
 MAX_TEXT: Final = 5000
 MAX_TOTAL_BYTES: Final = 4_500_000
@@ -30,7 +30,7 @@ MAX_TOTAL_BYTES: Final = 4_500_000
 class EvidenceFile:
     """A file of the evidence. There is one of each kind."""
 
-    kind: EvidenceKind
+    kind: DisputeEvidenceKind
     file_name: str
     media_type: str
     size_bytes: int
@@ -94,7 +94,7 @@ def why_kept(evidence: Evidence) -> str:
     return "" if evidence.status in EDITABLE else "The evidence has already been submitted."
 
 
-def why_file_refused(evidence: Evidence, kind: EvidenceKind, size_bytes: int) -> str:
+def why_file_refused(evidence: Evidence, kind: DisputeEvidenceKind, size_bytes: int) -> str:
     """Why a file cannot be added; empty if it can."""
     if any(one.kind == kind for one in evidence.files):
         return "There is already a file of this kind: remove it first."

@@ -37,10 +37,10 @@ async def submit_evidence(parts: JobDependencies, work: JobContext, job: JobOf[S
         await flows.submit_evidence(EvidenceContext(work.db, parts.provider, parts.blobs), dispute_id)
     except NoSuchPayment:
         async with work.db.write() as tx:
-            await service.give_up(tx, dispute_id, "The payment provider does not know this dispute.")
+            await service.reject_unsent(tx, dispute_id, "The payment provider does not know this dispute.")
     except (ProviderFailure, StorageUnavailable) as failure:
         async with work.db.write() as tx:
             if job.attempt < _MAX_ATTEMPTS and not await service.is_overdue(tx, dispute_id):
                 return JobRetry(_RETRY_DELAY, str(failure))
-            await service.give_up(tx, dispute_id, f"The evidence could not be submitted. Last error: {failure}")
+            await service.reject_unsent(tx, dispute_id, f"The evidence could not be submitted. Last error: {failure}")
     return JobDone()

@@ -11,7 +11,7 @@ from almoner.giving.accounting.dispute_evidence.domain import why_kept as why_ke
 from almoner.giving.accounting.dispute_evidence.store import list_referenced_blob_keys as list_referenced_blob_keys
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.disputes.domain import Dispute, DisputeError
-from almoner.giving.checkout.payments.domain import EvidenceKind
+from almoner.giving.checkout.payments.domain import DisputeEvidenceKind
 from almoner.kit.ids import encode_uuid
 from almoner.platform.database.transactions import Tx
 from almoner.platform.files.uploads.files import StoredFile
@@ -57,7 +57,7 @@ async def clear_texts(tx: Tx, dispute_id: UUID, seen: str) -> None:
     await store.update_draft(tx, dispute_id, None, None)
 
 
-async def ensure_kind_free(tx: Tx, dispute_id: UUID, kind: EvidenceKind) -> None:
+async def ensure_kind_free(tx: Tx, dispute_id: UUID, kind: DisputeEvidenceKind) -> None:
     """Check that a file can be added, before it is stored; pictures are smaller then. Raises DisputeError."""
     evidence = await get(tx, dispute_id)
     if reason := why_closed(tx, await disputes.get(tx, dispute_id), evidence):
@@ -66,7 +66,9 @@ async def ensure_kind_free(tx: Tx, dispute_id: UUID, kind: EvidenceKind) -> None
         raise DisputeError(reason)
 
 
-async def add_file(tx: Tx, dispute_id: UUID, kind: EvidenceKind, file_name: str, file: StoredFile, by: str) -> None:
+async def add_file(
+    tx: Tx, dispute_id: UUID, kind: DisputeEvidenceKind, file_name: str, file: StoredFile, by: str
+) -> None:
     """Add a checked file. Raises DisputeError."""
     evidence = await _lock_editable(tx, dispute_id)
     if reason := domain.why_file_refused(evidence, kind, file.size):
@@ -75,7 +77,7 @@ async def add_file(tx: Tx, dispute_id: UUID, kind: EvidenceKind, file_name: str,
     await store.insert_file(tx, dispute_id, new)
 
 
-async def remove_file(tx: Tx, dispute_id: UUID, kind: EvidenceKind) -> None:
+async def remove_file(tx: Tx, dispute_id: UUID, kind: DisputeEvidenceKind) -> None:
     """Remove a file, also after the deadline. Raises DisputeError."""
     evidence = await _lock_removable(tx, dispute_id)
     if all(one.kind != kind for one in evidence.files):
@@ -118,8 +120,8 @@ async def is_overdue(tx: Tx, dispute_id: UUID) -> bool:
     return due_at is not None and due_at <= tx.now
 
 
-async def give_up(tx: Tx, dispute_id: UUID, reason: str) -> None:
-    """Reject evidence that cannot be submitted, unless it has ended."""
+async def reject_unsent(tx: Tx, dispute_id: UUID, reason: str) -> None:
+    """Reject evidence that could not be sent to the provider, unless its submission has ended."""
     if (found := await find_submission(tx, dispute_id)) is not None:
         await record_rejected(tx, found[0], reason)
 

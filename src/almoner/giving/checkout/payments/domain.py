@@ -194,7 +194,7 @@ class ProviderDispute:
 
     ``money``: what the provider has drawn, without its own fee. ``live``: real money. ``payment``: what the payment is
     kept as, where it was asked for by another of its names. ``evidence_due_at``: until when the provider accepts
-    evidence; None if it accepts none, or no more.
+    evidence; None if it never did or has stopped.
     """
 
     id: str
@@ -207,7 +207,7 @@ class ProviderDispute:
     evidence_due_at: datetime | None = None
 
 
-EvidenceKind = Literal["receipt", "customer_communication", "service_documentation", "refund_policy", "other"]
+DisputeEvidenceKind = Literal["receipt", "customer_communication", "service_documentation", "refund_policy", "other"]
 """The files that can be submitted for a dispute, one of each kind."""
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from almoner.giving.checkout.payments.domain import (
-    EvidenceKind,
+    DisputeEvidenceKind,
     FeeSchedule,
     ProviderDispute,
     ProviderEvent,
@@ -90,7 +90,7 @@ class SetupOrder:
 class ProviderEvidenceFile:
     """A file that is submitted for a dispute."""
 
-    kind: EvidenceKind
+    kind: DisputeEvidenceKind
     name: str
     media_type: str
     content: bytes
