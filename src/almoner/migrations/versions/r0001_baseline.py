@@ -1,4 +1,4 @@
-"""The form of version 0.1.0, one file for each subject.
+"""The schema of version 0.1.0, one file for each subject.
 
 Revision ID: r0001 and a hash of these files
 Revises:

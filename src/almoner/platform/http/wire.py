@@ -38,10 +38,11 @@ class _Named(msgspec.StructMeta):
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], *, object_name: str = "", **options: Any
     ) -> Any:
+        if object_name:
+            namespace["object_name"] = object_name
         result = super().__new__(mcls, name, bases, namespace, **options)
         if object_name:
             _RECORDS.setdefault(object_name, result)
-            setattr(result, "object_name", object_name)  # noqa: B010 (the metaclass cannot know the attribute)
         return result
 
 
