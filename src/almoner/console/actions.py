@@ -84,40 +84,40 @@ class ActionPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, *acts: ConsoleAction) -> list[Route]:
+    def routes(self, *actions: ConsoleAction) -> list[Route]:
         """Starlette routes."""
         return [
             self._context.route(one.path, self._answer(one), *sorted(one.roles), fresh=one.fresh, limits=one.limits)
-            for one in acts
+            for one in actions
         ]
 
-    def _answer(self, act: ConsoleAction) -> VisitorHandler:
+    def _answer(self, action: ConsoleAction) -> VisitorHandler:
         async def answer(visitor: Visitor) -> Response:
             problems: dict[str, str] = {}
             refused = ""
             if visitor.form and not is_preview(visitor):
                 try:
                     async with self._context.db.write() as tx:
-                        asked = (await act.describe(tx, visitor)).fields
-                        done = await act.perform(tx, visitor, _values(visitor, asked))
+                        asked = (await action.describe(tx, visitor)).fields
+                        done = await action.perform(tx, visitor, _values(visitor, asked))
                     return redirect_to(visitor.place.home + done)
                 except IncorrectParams as error:
                     problems = problems_by_field(error, "what")
                 except NotFound:
                     raise
                 except Exception as error:
-                    if not isinstance(error, (OperatorRefused, Problem, *act.refusals)):
+                    if not isinstance(error, (OperatorRefused, Problem, *action.refusals)):
                         raise
                     refused = " ".join(error.reasons) if isinstance(error, Problem) and error.reasons else str(error)
             async with self._context.db.write() as tx:
-                page = await act.describe(tx, visitor)
+                page = await action.describe(tx, visitor)
             status = 422 if problems else _REFUSED if refused else 200
             typed = {
                 one.name: visitor.form_value(one.name) if visitor.form and one.kind != "hidden" else one.value
                 for one in page.fields
             }
             return await self._context.show(
-                visitor, "act.html", status=status, page=page, typed=typed, problems=problems, refused=refused
+                visitor, "action.html", status=status, page=page, typed=typed, problems=problems, refused=refused
             )
 
         return answer

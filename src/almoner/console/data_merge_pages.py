@@ -106,7 +106,7 @@ class MergePages:
         return [
             *ListRouteBuilder(self._context).routes(self._list),
             self._context.route(f"{ORGANISATIONS}/{{id}}/compare", self.compare, *roles, methods=["GET"]),
-            *ActionPages(self._context).routes(self._act("merge"), self._act("separate")),
+            *ActionPages(self._context).routes(self._action("merge"), self._action("separate")),
         ]
 
     async def _load(self, _visitor: Visitor, _query: ListQuery) -> ListPage:
@@ -164,7 +164,7 @@ class MergePages:
             page_keys=[] if pair is None else [("m", "Merge"), ("s", "Separate")],
         )
 
-    def _act(self, decision: Decision) -> ConsoleAction:
+    def _action(self, decision: Decision) -> ConsoleAction:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             pair, back = await self._pair_of_path(tx, visitor)
             merge = decision == "merge"

@@ -36,7 +36,7 @@ _SHOWN: Final = (
 
 
 class OrganisationActions:
-    """The acts."""
+    """The actions."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
@@ -123,7 +123,7 @@ class OrganisationActions:
                 closed=_unpublished_reason(one),
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
             one = await self._organisation(tx, visitor)
             await branding.reset_branding(tx, one.id)
             return await self._branded(tx, visitor, one.id, cleared=True)

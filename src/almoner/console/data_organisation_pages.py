@@ -71,7 +71,10 @@ class OrganisationPages:
             ),
             order="best matches first, without a search newest first",
             views=[("All", {}), ("Inactive", {"status": "inactive"})],
-            acts=((f"{ORGANISATIONS}/unpublished", "Not published"), (f"{ORGANISATIONS}/merges", "Merges to approve")),
+            actions=(
+                (f"{ORGANISATIONS}/unpublished", "Not published"),
+                (f"{ORGANISATIONS}/merges", "Merges to approve"),
+            ),
         )
         self._unpublished = ConsoleList(
             path=f"{ORGANISATIONS}/unpublished",
@@ -157,7 +160,7 @@ class OrganisationPages:
                 ORGANISATIONS,
                 "Organisations",
                 await self._facts(tx, visitor, found),
-                acts=_offered(
+                actions=_offered(
                     visitor, found, own, branded=await branding.find_branding(tx, found.id) != BrandingContent()
                 ),
                 tables=await _tables(tx, found),

@@ -44,12 +44,12 @@ def start_page_sections(_context: ConsoleContext) -> Sequence[StartPageSection]:
 
 def routes(context: ConsoleContext) -> list[Route]:
     """Starlette routes."""
-    lists, acts = ListRouteBuilder(context), ActionPages(context)
+    lists, actions = ListRouteBuilder(context), ActionPages(context)
     return [
-        *acts.routes(*RegisterActions(context).acts()),
+        *actions.routes(*RegisterActions(context).actions()),
         *UploadPages(context).routes(),
         *RegisterPages(context).routes(lists),
-        *WatchlistPages(context).routes(acts),
+        *WatchlistPages(context).routes(actions),
         *MergePages(context).routes(),
         *OrganisationActions(context).routes(),
         *OrganisationPages(context).routes(),

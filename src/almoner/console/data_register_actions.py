@@ -22,12 +22,12 @@ _NOTE = ActionField("note", "Why", "area", hint="Describe what you compared and 
 
 
 class RegisterActions:
-    """The acts."""
+    """The actions."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def acts(self) -> list[ConsoleAction]:
+    def actions(self) -> list[ConsoleAction]:
         """All actions for registers."""
         return [self._refresh(), self._release(), self._refuse()]
 
@@ -47,7 +47,7 @@ class RegisterActions:
                 closed="" if source.every else "This source is not in the schedule (ALMONER_REGISTER_SCHEDULE).",
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
             source = await _source(tx, visitor)
             if source.every is None:
                 raise ImportRefused("This source is not in the schedule.")

@@ -54,7 +54,7 @@ class RegisterPages:
             filters=[Filter("source", named="Source"), Filter("status", "choice", _STATUSES, named="Status")],
             views=[("All", {}), ("In quarantine", {"status": "quarantined"})],
             order="newest first",
-            acts=((f"{LOADS}/upload", "Import a register"),),
+            actions=((f"{LOADS}/upload", "Import a register"),),
         )
         return [
             context.route(REGISTERS, self.registers, *roles, methods=["GET"]),

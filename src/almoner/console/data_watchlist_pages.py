@@ -29,12 +29,12 @@ class WatchlistPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, acts: ActionPages) -> list[Route]:
+    def routes(self, actions: ActionPages) -> list[Route]:
         """Starlette routes."""
         context, roles = self._context, sorted(ADMINISTRATORS)
         return [
             context.route(PATH, self.list, *roles, methods=["GET"]),
-            *acts.routes(self._refresh_act(), self._retire_act()),
+            *actions.routes(self._refresh_action(), self._retire_action()),
             context.route(f"{PATH}/{{code}}", self.show, *roles, methods=["GET"]),
         ]
 
@@ -69,7 +69,7 @@ class WatchlistPages:
             own=f"{PATH}/{version.code}",
         )
 
-    def _refresh_act(self) -> ConsoleAction:
+    def _refresh_action(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             version = await _version(tx, _code(visitor))
             planned = await watchlists_jobs.is_scheduled(tx, version.code)
@@ -86,7 +86,7 @@ class WatchlistPages:
                 closed="" if planned else "This list is not in the schedule (ALMONER_WATCHLIST_SCHEDULE).",
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
             version = await _version(tx, _code(visitor))
             if not await watchlists_jobs.is_scheduled(tx, version.code):
                 raise WatchlistRefused("This list is not in the schedule.")
@@ -97,7 +97,7 @@ class WatchlistPages:
         path = f"{PATH}/{{code}}/refresh"
         return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(WatchlistRefused,))
 
-    def _retire_act(self) -> ConsoleAction:
+    def _retire_action(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             version = await _version(tx, _code(visitor))
             return ActionPage(
@@ -113,7 +113,7 @@ class WatchlistPages:
                 closed="" if version.load.entries else "This list is retired.",
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
             version = await _version(tx, _code(visitor))
             retired = await watchlists_flows.retire_list(tx, version.code)
             await self._context.record_audit_entry(

@@ -35,7 +35,7 @@ class AuditPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListRouteBuilder, acts: ActionPages) -> list[Route]:
+    def routes(self, lists: ListRouteBuilder, actions: ActionPages) -> list[Route]:
         """Starlette routes."""
         context, roles = self._context, sorted(ADMINISTRATORS)
         declared = ConsoleList(
@@ -58,13 +58,13 @@ class AuditPages:
                 Filter("action", named="Code of the action"),
             ],
             order="newest first",
-            acts=[(f"{CHAINS}/deployment", "Verify the chain")],
+            actions=[(f"{CHAINS}/deployment", "Verify the chain")],
             lead="To see a partner's entries, filter by partner. Without a filter, this list shows entries that "
             "do not belong to a partner.",
         )
         return [
             *lists.routes(declared),
-            *acts.routes(self._prove_act()),
+            *actions.routes(self._prove_action()),
             context.route(f"{PATH}/{{scope}}/{{id}}", self.show, *roles, methods=["GET"]),
             context.route(f"{CHAINS}/{{scope}}", self.show_chain, *roles, methods=["GET"]),
             context.route(CHAINS, self.first_chain, *roles, methods=["GET"]),
@@ -131,7 +131,7 @@ class AuditPages:
             title=self._action_words(visitor, found.action),
             list_path=PATH,
             list_words="Audit log",
-            acts=[],
+            actions=[],
             details=facts,
             advice="",
             payload="",
@@ -167,7 +167,7 @@ class AuditPages:
             started=visitor.query.get("done") == "started",
         )
 
-    def _prove_act(self) -> ConsoleAction:
+    def _prove_action(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             name = visitor.path.split("/")[-2]
             _scope(tx, name)
@@ -182,7 +182,7 @@ class AuditPages:
                 ],
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
             name = visitor.path.split("/")[-2]
             await audit_proofs.enqueue_proof(tx, _scope(tx, name))
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "audit.proof_started", name)

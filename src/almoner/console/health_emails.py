@@ -30,7 +30,7 @@ class HealthEmails:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListRouteBuilder, acts: ActionPages) -> list[Route]:
+    def routes(self, lists: ListRouteBuilder, actions: ActionPages) -> list[Route]:
         """Starlette routes."""
         declared = ConsoleList(
             PATH,
@@ -52,7 +52,7 @@ class HealthEmails:
         )
         return [
             *lists.routes(declared),
-            *acts.routes(self._resend_act()),
+            *actions.routes(self._resend_action()),
             self._context.route(f"{PATH}/{{id}}", self.show, *sorted(ADMINISTRATORS), methods=["GET"]),
         ]
 
@@ -82,21 +82,21 @@ class HealthEmails:
         email_id = self._context.id_from_path(visitor, _ID)
         async with self._context.db.read() as tx:
             email = await _email(tx, email_id)
-        acts = [(f"{PATH}/{self._context.id_text(_ID, email.id)}/resend", "Send the email again", "s")]
+        actions = [(f"{PATH}/{self._context.id_text(_ID, email.id)}/resend", "Send the email again", "s")]
         return await self._context.show(
             visitor,
             "health_record.html",
             title=email.kind,
             list_path=PATH,
             list_words="Emails not delivered",
-            acts=acts,
-            page_keys=[(key, words) for _, words, key in acts],
+            actions=actions,
+            page_keys=[(key, words) for _, words, key in actions],
             details=self._facts(email),
             advice="Correct the address or the mail server before you send it again. See docs/runbooks/emails.md.",
             payload="",
         )
 
-    def _resend_act(self) -> ConsoleAction:
+    def _resend_action(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             email = await _email(tx, self._context.parse_id(_ID, visitor.path.split("/")[-2]))
             return ActionPage(
@@ -111,7 +111,7 @@ class HealthEmails:
                 facts=self._facts(email),
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
             text = visitor.path.split("/")[-2]
             await notifications.resend(tx, self._context.parse_id(_ID, text))
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "email.resent", text)

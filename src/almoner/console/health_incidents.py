@@ -41,7 +41,7 @@ class HealthIncidents:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListRouteBuilder, acts: ActionPages) -> list[Route]:
+    def routes(self, lists: ListRouteBuilder, actions: ActionPages) -> list[Route]:
         """Starlette routes."""
         declared = ConsoleList(
             PATH,
@@ -58,11 +58,11 @@ class HealthIncidents:
             ],
             self._load,
             order="newest first",
-            acts=[(f"{PATH}/new", "Report an incident")],
+            actions=[(f"{PATH}/new", "Report an incident")],
         )
         return [
             *lists.routes(declared),
-            *acts.routes(self._create_act(), self._update_act(), self._resolve_act()),
+            *actions.routes(self._create_action(), self._update_action(), self._resolve_action()),
             self._context.route(f"{PATH}/{{id}}", self.show, *sorted(EVERYBODY), methods=["GET"]),
         ]
 
@@ -94,17 +94,17 @@ class HealthIncidents:
             found = await _find(tx, incident_id)
             names = await operators.find_display_names(tx, [update.written_by for update in found.updates])
         own = f"{PATH}/{self._context.id_text(ID, found.id)}"
-        acts = []
+        actions = []
         if found.resolved_at is None and visitor.person.has_role(*ADMINISTRATORS):
-            acts = [(f"{own}/update", "Post an update", "u"), (f"{own}/resolve", "Resolve the incident", "r")]
+            actions = [(f"{own}/update", "Post an update", "u"), (f"{own}/resolve", "Resolve the incident", "r")]
         return await self._context.show(
             visitor,
             "health_incident.html",
             title=found.title,
             list_path=PATH,
             list_words="Incidents",
-            acts=acts,
-            page_keys=[(key, words) for _, words, key in acts],
+            actions=actions,
+            page_keys=[(key, words) for _, words, key in actions],
             details=_facts(found),
             steps=[
                 TimelineStep(
@@ -118,7 +118,7 @@ class HealthIncidents:
             status_path=STATUS_PATH,
         )
 
-    def _create_act(self) -> ConsoleAction:
+    def _create_action(self) -> ConsoleAction:
         async def describe(_tx: Tx, _visitor: Visitor) -> ActionPage:
             return ActionPage(
                 "Report an incident",
@@ -155,7 +155,7 @@ class HealthIncidents:
 
         return ConsoleAction(f"{PATH}/new", ADMINISTRATORS, describe, perform)
 
-    def _update_act(self) -> ConsoleAction:
+    def _update_action(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             found, own = await self._found(tx, visitor)
             return ActionPage(
@@ -174,7 +174,7 @@ class HealthIncidents:
 
         return ConsoleAction(f"{PATH}/{{id}}/update", ADMINISTRATORS, describe, perform, refusals=(IncidentResolved,))
 
-    def _resolve_act(self) -> ConsoleAction:
+    def _resolve_action(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             found, own = await self._found(tx, visitor)
             sentences = [_PUBLIC, "The incident stays on the status page for 14 days. It cannot be reopened."]

@@ -29,7 +29,7 @@ class HealthJobs:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, lists: ListRouteBuilder, acts: ActionPages) -> list[Route]:
+    def routes(self, lists: ListRouteBuilder, actions: ActionPages) -> list[Route]:
         """Starlette routes."""
         declared = ConsoleList(
             PATH,
@@ -41,11 +41,11 @@ class HealthJobs:
             self._load,
             filters=[Filter("kind", named="Kind")],
             order="newest first",
-            acts=[(f"{PATH}/retry", "Retry all jobs of one kind")],
+            actions=[(f"{PATH}/retry", "Retry all jobs of one kind")],
         )
         return [
             *lists.routes(declared),
-            *acts.routes(self._retry_kind_act(), self._retry_act(), self._drop_act()),
+            *actions.routes(self._retry_kind_action(), self._retry_action(), self._drop_action()),
             self._context.route(f"{PATH}/{{id}}", self.show, *sorted(EVERYBODY), methods=["GET"]),
         ]
 
@@ -72,27 +72,27 @@ class HealthJobs:
             job = await _job(tx, visitor.path.rpartition("/")[2])
         may_act = visitor.person.has_role(*ADMINISTRATORS)
         own = f"{PATH}/{job.id}"
-        acts = [(f"{own}/retry", "Retry the job", "r"), (f"{own}/drop", "Drop the job", "x")] if may_act else []
+        actions = [(f"{own}/retry", "Retry the job", "r"), (f"{own}/drop", "Drop the job", "x")] if may_act else []
         return await self._context.show(
             visitor,
             "health_record.html",
             title=f"{job.kind} {job.id}",
             list_path=PATH,
             list_words="Jobs that gave up",
-            acts=acts,
-            page_keys=[(key, words) for _, words, key in acts],
+            actions=actions,
+            page_keys=[(key, words) for _, words, key in actions],
             details=_facts(job),
             advice="Find the cause with docs/runbooks/stuck-queue.md. Fix it and retry the job, or drop the job.",
             payload=msgspec.json.format(msgspec.json.encode(job.payload)).decode() if may_act else "",
         )
 
-    def _retry_act(self) -> ConsoleAction:
+    def _retry_action(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             job = await _job(tx, visitor.path.split("/")[-2])
             told = ["A worker runs the job again within seconds. Running a job twice is safe."]
             return ActionPage("Retry the job", "Retry the job", f"{PATH}/{job.id}", job.kind, told, facts=_facts(job))
 
-        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
             number = visitor.path.split("/")[-2]
             kind = await dead_jobs.retry_dead_job(tx, _number(number))
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "job.retried", number, kind=kind)
@@ -100,7 +100,7 @@ class HealthJobs:
 
         return ConsoleAction(f"{PATH}/{{id}}/retry", ADMINISTRATORS, describe, perform, refusals=(NoSuchDeadJob,))
 
-    def _drop_act(self) -> ConsoleAction:
+    def _drop_action(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             job = await _job(tx, visitor.path.split("/")[-2])
             return ActionPage(
@@ -125,7 +125,7 @@ class HealthJobs:
             f"{PATH}/{{id}}/drop", ADMINISTRATORS, describe, perform, refusals=(NoSuchDeadJob,), fresh=True
         )
 
-    def _retry_kind_act(self) -> ConsoleAction:
+    def _retry_kind_action(self) -> ConsoleAction:
         async def describe(tx: Tx, _visitor: Visitor) -> ActionPage:
             counts = await dead_jobs.count_dead_jobs(tx)
             return ActionPage(

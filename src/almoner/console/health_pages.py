@@ -76,18 +76,18 @@ def routes(context: ConsoleContext) -> list[Route]:
     """Starlette routes."""
     pages = _HealthPages(context)
     everybody = sorted(EVERYBODY)
-    lists, acts = ListRouteBuilder(context), ActionPages(context)
+    lists, actions = ListRouteBuilder(context), ActionPages(context)
     return [
-        *acts.routes(pages.run_act()),
+        *actions.routes(pages.run_action()),
         context.route(OVERVIEW, pages.overview, *everybody, methods=["GET"]),
         context.route("/health/queues", pages.queues, *everybody, methods=["GET"]),
         context.route(FINDINGS, pages.findings, *everybody, methods=["GET"]),
         context.route("/health/processes", pages.processes, *everybody, methods=["GET"]),
-        *HealthIncidents(context).routes(lists, acts),
-        *HealthJobs(context).routes(lists, acts),
-        *HealthEmails(context).routes(lists, acts),
+        *HealthIncidents(context).routes(lists, actions),
+        *HealthJobs(context).routes(lists, actions),
+        *HealthEmails(context).routes(lists, actions),
         *HealthReceivers(context).routes(lists),
-        *AuditPages(context).routes(lists, acts),
+        *AuditPages(context).routes(lists, actions),
     ]
 
 
@@ -146,7 +146,7 @@ class _HealthPages:
             expiries=expiries,
         )
 
-    def run_act(self) -> ConsoleAction:
+    def run_action(self) -> ConsoleAction:
         """Run the self-check now."""
 
         async def describe(_tx: Tx, _visitor: Visitor) -> ActionPage:
@@ -161,7 +161,7 @@ class _HealthPages:
                 ],
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _typed: object) -> str:
+        async def perform(tx: Tx, visitor: Visitor, _entered_values: object) -> str:
             await selfcheck.enqueue_selfcheck(tx)
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "selfcheck.started", "selfcheck")
             return f"{FINDINGS}?done=started"

@@ -99,7 +99,7 @@ class HealthReceivers:
             title=one.url,
             list_path=PATH,
             list_words="Webhook receivers",
-            acts=[],
+            actions=[],
             details=facts,
             advice="Contact the partner. We email the partner after one day, and suspend the endpoint after five "
             "days. The partner can resume the endpoint in its dashboard and replay missed events for 90 "

@@ -71,7 +71,7 @@ class ConsoleList:
 
     ``load`` raises IncorrectParams ("name: why") for an invalid filter. ``about``: the text of the empty list.
     ``order``: a description of the order. ``columns``: by heading. ``views``: labels and filters, shown as tabs.
-    ``acts``: paths and labels of pages that create something.
+    ``actions``: paths and labels of pages that create something.
     """
 
     path: str
@@ -85,7 +85,7 @@ class ConsoleList:
     oldest_first: tuple[str, str] | None = None
     """The filter value for which the list is sorted from oldest to newest, such as waiting items."""
     views: Sequence[tuple[str, Mapping[str, str]]] = ()
-    acts: Sequence[tuple[str, str]] = ()
+    actions: Sequence[tuple[str, str]] = ()
     exported: bool = True
     lead: str = ""
     choice_words: Mapping[str, str] = field(default_factory=dict)

@@ -126,11 +126,11 @@ class DisbursementPages:
             get=_get,
             record_id=lambda one: one.id,
             facts=_facts,
-            acts=self._acts(),
+            actions=self._actions(),
             refusals=(DisbursementError, PaymentFileError),
         )
 
-    def _acts(self) -> tuple[RecordAction[Disbursement], ...]:
+    def _actions(self) -> tuple[RecordAction[Disbursement], ...]:
         return (
             RecordAction(
                 "confirm",
@@ -208,7 +208,7 @@ class DisbursementPages:
                 ("Returned", {"status": "RETURNED"}),
                 ("All", {}),
             ),
-            acts=((f"{_PATH}/run", "Send disbursements"), (f"{_PATH}/holds", "Holds")),
+            actions=((f"{_PATH}/run", "Send disbursements"), (f"{_PATH}/holds", "Holds")),
             order="newest first",
         )
 
@@ -262,7 +262,7 @@ class DisbursementPages:
             file_id = await payment_files.file_of_disbursement(tx, one.id)
             found = await donations.donations_of_disbursement(tx, one.id, None, _SHOWN + 1)
             here = self._kind.address(tx, one)
-            acts = self._kind.offered(tx, one)
+            actions = self._kind.offered(tx, one)
             downloads = [(f"{here}/remittance", "Remittance statement (PDF)")] if one.status in ("SENT", "PAID") else []
             facts = list(await _facts(tx, one))
             if file_id is not None:
@@ -291,7 +291,7 @@ class DisbursementPages:
                 back_words="Disbursements",
                 facts=facts,
                 steps=_steps(one),
-                acts=acts,
+                actions=actions,
                 tables=[table],
                 downloads=downloads,
             )

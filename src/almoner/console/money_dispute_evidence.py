@@ -19,7 +19,7 @@ from almoner.giving.accounting.dispute_evidence import service as evidence_servi
 from almoner.giving.accounting.dispute_evidence.domain import EVIDENCE_KINDS, MAX_TEXT, Evidence
 from almoner.giving.accounting.disputes import service as disputes
 from almoner.giving.accounting.disputes.domain import Dispute, DisputeError
-from almoner.giving.checkout.payments.domain import EvidenceKind
+from almoner.giving.checkout.payments.domain import DisputeEvidenceKind
 from almoner.kit.errors import NotFound
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
@@ -36,7 +36,7 @@ _PATH: Final = "/disputes"
 _HERE: Final = f"{_PATH}/{{id}}/evidence"
 _FILE: Final = UploadDeclaration("file", 25 * 1024 * 1024, (*images.MEDIA_TYPES, "application/pdf"), stored=True)
 _LONGEST_NAME: Final = 255
-_KIND_WORDS: Final[Mapping[EvidenceKind, str]] = {
+_KIND_WORDS: Final[Mapping[DisputeEvidenceKind, str]] = {
     "receipt": "Receipt that the donor was sent",
     "customer_communication": "Communication with the donor",
     "service_documentation": "Proof that the nonprofit received the donation",
@@ -63,7 +63,7 @@ def done_message(visitor: Visitor) -> str:
     return _DONE.get(visitor.query.get("evidence", ""), "")
 
 
-def evidence_acts(tx: Tx, dispute: Dispute, evidence: Evidence) -> list[tuple[str, str, str]]:
+def evidence_actions(tx: Tx, dispute: Dispute, evidence: Evidence) -> list[tuple[str, str, str]]:
     """What can be done with the evidence now. What was never submitted can still be removed after the deadline."""
     here = f"{_PATH}/{tx.ids.text(_TYPE, dispute.id)}/evidence"
     is_open, is_kept = not evidence_service.why_closed(tx, dispute, evidence), bool(evidence_service.why_kept(evidence))
@@ -111,7 +111,7 @@ def evidence_table(tx: Tx, evidence: Evidence, names: Mapping[str, str]) -> Reco
     return RecordTable("Files of the evidence", columns, rows, "No files yet.")
 
 
-def _file_path(dispute: str, kind: EvidenceKind) -> str:
+def _file_path(dispute: str, kind: DisputeEvidenceKind) -> str:
     return f"{_PATH}/{dispute}/evidence/files/{kind}"
 
 
@@ -128,7 +128,7 @@ class EvidencePages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        acts = (
+        actions = (
             ConsoleAction(f"{_HERE}/clear", FINANCE, self._describe_clear, self._clear, (DisputeError,), fresh=True),
             ConsoleAction(
                 f"{_HERE}/edit",
@@ -144,7 +144,7 @@ class EvidencePages:
         )
         upload = self._context.route(f"{_HERE}/upload", self.upload, *sorted(FINANCE), fresh=True, upload=_FILE)
         download = self._context.route(f"{_HERE}/files/{{kind}}", self.download, *sorted(FINANCE), methods=["GET"])
-        return [*ActionPages(self._context).routes(*acts), upload, download]
+        return [*ActionPages(self._context).routes(*actions), upload, download]
 
     async def _find(self, tx: Tx, visitor: Visitor) -> tuple[Dispute, Evidence]:
         """The dispute in the URL and its evidence. Raises NotFound."""
@@ -210,10 +210,14 @@ class EvidencePages:
         about = ("The donor's bank reads these texts. Nothing is sent to the payment provider until you submit.",)
         return await self._page(tx, visitor, "Edit evidence", about, fields)
 
-    async def _edit(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+    async def _edit(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
         dispute, _ = await self._find(tx, visitor)
         await evidence_service.update_texts(
-            tx, dispute.id, typed["version"], typed["product_description"], typed["explanation"]
+            tx,
+            dispute.id,
+            entered_values["version"],
+            entered_values["product_description"],
+            entered_values["explanation"],
         )
         await self._record(tx, visitor, dispute, "dispute.evidence_changed")
         return self._back(dispute.id, "edit")
@@ -223,9 +227,9 @@ class EvidencePages:
         about = ("Both texts are deleted and are not submitted.",)
         return await self._page(tx, visitor, "Clear texts", about, (_version(evidence),), removes=True)
 
-    async def _clear(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+    async def _clear(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
         dispute, _ = await self._find(tx, visitor)
-        await evidence_service.clear_texts(tx, dispute.id, typed["version"])
+        await evidence_service.clear_texts(tx, dispute.id, entered_values["version"])
         await self._record(tx, visitor, dispute, "dispute.evidence_changed")
         return self._back(dispute.id, "clear")
 
@@ -235,9 +239,9 @@ class EvidencePages:
         field = ActionField("kind", "File", "choice", choices=choices)
         return await self._page(tx, visitor, "Remove file", ("The file is not submitted.",), (field,), removes=True)
 
-    async def _remove(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+    async def _remove(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
         dispute, _ = await self._find(tx, visitor)
-        kind = next(one for one in EVIDENCE_KINDS if one == typed["kind"])
+        kind = next(one for one in EVIDENCE_KINDS if one == entered_values["kind"])
         await evidence_service.remove_file(tx, dispute.id, kind)
         await self._record(tx, visitor, dispute, "dispute.evidence_file_removed", kind=kind)
         return self._back(dispute.id, "remove")
@@ -250,10 +254,10 @@ class EvidencePages:
         )
         return await self._page(tx, visitor, "Submit evidence", about, (_version(evidence),), shows_all=True)
 
-    async def _submit(self, tx: Tx, visitor: Visitor, typed: Mapping[str, str]) -> str:
+    async def _submit(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
         dispute, _ = await self._find(tx, visitor)
         by = await self._record(tx, visitor, dispute, "dispute.evidence_submitted")
-        await evidence_service.request_submission(tx, dispute.id, typed["version"], by)
+        await evidence_service.request_submission(tx, dispute.id, entered_values["version"], by)
         return self._back(dispute.id, "submit")
 
     async def download(self, visitor: Visitor) -> Response:
@@ -304,7 +308,9 @@ class EvidencePages:
             kind=visitor.form_value("kind"),
         )
 
-    async def _add_file(self, visitor: Visitor, dispute: Dispute, kind: EvidenceKind, uploaded: UploadedFile) -> None:
+    async def _add_file(
+        self, visitor: Visitor, dispute: Dispute, kind: DisputeEvidenceKind, uploaded: UploadedFile
+    ) -> None:
         """Check and store the file. Raises FiletypeNotSupported, DisputeError."""
         async with self._context.db.read() as tx:
             await evidence_service.ensure_kind_free(tx, dispute.id, kind)
@@ -316,7 +322,7 @@ class EvidencePages:
                 await evidence_service.add_file(tx, dispute.id, kind, name, stored, by)
 
 
-def _upload_problems(visitor: Visitor, kind: EvidenceKind | None) -> dict[str, str]:
+def _upload_problems(visitor: Visitor, kind: DisputeEvidenceKind | None) -> dict[str, str]:
     found = {} if kind else {"kind": "Choose what the file is."}
     received = visitor.upload
     if received is not None and isinstance(received.problem, MaxFileSize):

@@ -15,7 +15,7 @@ from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBui
 from almoner.console.money_dispute_evidence import (
     EvidencePages,
     done_message,
-    evidence_acts,
+    evidence_actions,
     evidence_facts,
     evidence_table,
 )
@@ -74,7 +74,7 @@ def _open(dispute: Dispute) -> str:
     return "" if dispute.status is DisputeStatus.OPEN else f"This dispute is {dispute.status.value}."
 
 
-async def _refresh(tx: Tx, officer: Officer, dispute: Dispute, _typed: Mapping[str, str]) -> None:
+async def _refresh(tx: Tx, officer: Officer, dispute: Dispute, _entered_values: Mapping[str, str]) -> None:
     await officer.record_audit_entry(tx, DEPLOYMENT, "dispute.refreshed", tx.ids.text(_TYPE, dispute.id))
     await disputes.enqueue_refresh(tx, dispute.provider_payment)
 
@@ -115,7 +115,7 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
         get=disputes.get,
         record_id=lambda one: one.id,
         facts=_facts,
-        acts=(
+        actions=(
             _REFRESH,
             RecordAction(
                 "mark-won",
@@ -180,10 +180,10 @@ class DisputePages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        acts = ActionPages(self._context).routes(*self._kind.declare_actions(self._context))
+        actions = ActionPages(self._context).routes(*self._kind.declare_actions(self._context))
         record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
         evidence = EvidencePages(self._context).routes()
-        return [*ListRouteBuilder(self._context).routes(self._list), *evidence, *acts, record]
+        return [*ListRouteBuilder(self._context).routes(self._list), *evidence, *actions, record]
 
     async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         status = parse_choice(query, "status", tuple(DisputeStatus))
@@ -242,7 +242,7 @@ class DisputePages:
                 back_words="Disputes",
                 facts=[*await _facts(tx, one), *evidence_facts(one, evidence)],
                 steps=steps,
-                acts=[*evidence_acts(tx, one, evidence), *self._kind.offered(tx, one)],
+                actions=[*evidence_actions(tx, one, evidence), *self._kind.offered(tx, one)],
                 tables=[evidence_table(tx, evidence, names)] if evidence.files else [],
             )
         return await show_record(self._context, visitor, page, done_message(visitor) or self._kind.message(visitor))

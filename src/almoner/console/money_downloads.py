@@ -68,7 +68,7 @@ class DownloadPages:
                 page = await download.describe(tx, visitor)
             status = _REFUSED if refused else 200
             return await self._context.show(
-                visitor, "act.html", status=status, page=page, typed={}, problems={}, refused=refused
+                visitor, "action.html", status=status, page=page, typed={}, problems={}, refused=refused
             )
 
         return answer

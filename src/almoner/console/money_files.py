@@ -82,7 +82,7 @@ async def _about_release(tx: Tx, file: PaymentFile) -> Sequence[str]:
     ]
 
 
-async def _release(tx: Tx, officer: Officer, file: PaymentFile, _typed: Mapping[str, str]) -> None:
+async def _release(tx: Tx, officer: Officer, file: PaymentFile, _entered_values: Mapping[str, str]) -> None:
     if file.requires_second_approval:
         await operators.ensure_independent_operator(tx, officer.person, [file.created_by])
     released = await payment_files.release_file(tx, file.id, by=officer.id)
@@ -101,7 +101,7 @@ _KIND: Final = RecordKind(
     get=payment_files.get,
     record_id=lambda file: file.id,
     facts=_facts,
-    acts=(
+    actions=(
         RecordAction(
             "release", "Release file", _about_release, _release, (), _created, "Released. Download the file now.", "r"
         ),
@@ -143,7 +143,7 @@ class PaymentFilePages:
             load=self._load,
             filters=(Filter("status", "choice", _STATUSES, named="Status"),),
             views=(("To release", {"status": "created"}), ("Released", {"status": "released"}), ("All", {})),
-            acts=((f"{_PATH}/new", "Create payment file"), (f"{_PATH}/bank-answer", "Import the bank's answer")),
+            actions=((f"{_PATH}/new", "Create payment file"), (f"{_PATH}/bank-answer", "Import the bank's answer")),
             order="newest first",
         )
 
@@ -199,7 +199,7 @@ class PaymentFilePages:
                 back_words="Payment files",
                 facts=await _facts(tx, file),
                 steps=await self._steps(tx, file),
-                acts=_KIND.offered(tx, file),
+                actions=_KIND.offered(tx, file),
                 tables=[await self._payments(tx, file), await self._changed(tx, file)],
                 downloads=[(f"{_KIND.address(tx, file)}/download", "Download file")]
                 if file.status == "released"

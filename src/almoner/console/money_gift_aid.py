@@ -132,7 +132,7 @@ _KIND: Final = RecordKind(
     get=gift_aid_claims.get,
     record_id=lambda claim: claim.id,
     facts=_facts,
-    acts=(
+    actions=(
         RecordAction(
             "mark-submitted",
             "Mark as sent to HMRC",
@@ -214,7 +214,7 @@ class GiftAidClaimPages:
                 Filter("charity", named="Charity ID"),
             ),
             views=(("Drafts", {"status": "drafted"}), ("With HMRC", {"status": "submitted"}), ("All", {})),
-            acts=((f"{_PATH}/draft", "Draft a claim"), (f"{_PATH}/adjustments", "Adjustments")),
+            actions=((f"{_PATH}/draft", "Draft a claim"), (f"{_PATH}/adjustments", "Adjustments")),
             order="newest first",
         )
         self._adjustments = ConsoleList(
@@ -322,7 +322,7 @@ class GiftAidClaimPages:
                 back_words="Gift Aid claims",
                 facts=await _facts(tx, claim),
                 steps=steps,
-                acts=_KIND.offered(tx, claim),
+                actions=_KIND.offered(tx, claim),
                 tables=[changed],
                 downloads=[(f"{here}/schedule", "HMRC's schedule (CSV)")],
                 notices=[_left_out_message(visitor)] if _left_out_message(visitor) else [],

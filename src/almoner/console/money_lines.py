@@ -140,7 +140,7 @@ _KIND: Final = RecordKind(
     get=bank_statements.get_details,
     record_id=lambda one: one.line.id,
     facts=_facts,
-    acts=(
+    actions=(
         RecordAction(
             "match",
             "Match line",
@@ -225,16 +225,16 @@ class LinePages:
                 Filter("account", named="Account"),
             ),
             views=(("To match", {"status": "open"}), ("Matched", {"status": "matched"}), ("All", {})),
-            acts=(("/bank-statements/upload", "Upload a statement"),),
+            actions=(("/bank-statements/upload", "Upload a statement"),),
             order="newest first",
             oldest_first=("status", "open"),
         )
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        acts = ActionPages(self._context).routes(*_KIND.declare_actions(self._context))
+        actions = ActionPages(self._context).routes(*_KIND.declare_actions(self._context))
         record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
-        return [*ListRouteBuilder(self._context).routes(self._list), *acts, record]
+        return [*ListRouteBuilder(self._context).routes(self._list), *actions, record]
 
     async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         filters = LineFilters(
@@ -274,7 +274,7 @@ class LinePages:
                 back_words="Lines to match",
                 facts=await _facts(tx, one),
                 steps=steps,
-                acts=_KIND.offered(tx, one),
+                actions=_KIND.offered(tx, one),
                 tables=[_proposals(tx, here, proposed)] if is_open else [],
             )
         return await show_record(self._context, visitor, page, _KIND.message(visitor))

@@ -156,7 +156,7 @@ _KIND: Final = RecordKind(
     get=payee_bank_accounts.get,
     record_id=lambda one: one.id,
     facts=_facts,
-    acts=(
+    actions=(
         RecordAction(
             "approve",
             "Approve account",
@@ -217,7 +217,7 @@ class PayeeAccountPages:
                 Filter("nonprofit", named="Nonprofit ID"),
             ),
             views=(("To approve", {"status": "proposed"}), ("Approved", {"status": "approved"}), ("All", {})),
-            acts=((f"{_PATH}/propose", "Propose an account"),),
+            actions=((f"{_PATH}/propose", "Propose an account"),),
             order="newest first",
             oldest_first=("status", "proposed"),
         )
@@ -294,7 +294,7 @@ class PayeeAccountPages:
                 back_words="Payee accounts",
                 facts=await _facts(tx, one),
                 steps=steps,
-                acts=_KIND.offered(tx, one),
+                actions=_KIND.offered(tx, one),
                 notices=[f"{warning[:1].upper()}{warning[1:]}." for warning in warnings],
             )
         return await show_record(self._context, visitor, page, _KIND.message(visitor))

@@ -51,7 +51,7 @@ class RecordTable:
 class RecordPage:
     """The page of one record.
 
-    ``acts``: paths below ``/operator``, labels and keyboard shortcuts. ``notices``: shown at the top of the page.
+    ``actions``: paths below ``/operator``, labels and keyboard shortcuts. ``notices``: shown at the top of the page.
     """
 
     title: str
@@ -61,7 +61,7 @@ class RecordPage:
     back_words: str
     facts: Sequence[Fact]
     steps: Sequence[TimelineStep] = ()
-    acts: Sequence[tuple[str, str, str]] = ()
+    actions: Sequence[tuple[str, str, str]] = ()
     tables: Sequence[RecordTable] = ()
     notices: Sequence[str] = ()
     downloads: Sequence[tuple[str, str]] = ()
@@ -146,7 +146,7 @@ class RecordKind(Generic[R]):
     get: Callable[[Tx, UUID], Awaitable[R]]
     record_id: Callable[[R], UUID]
     facts: Callable[[Tx, R], Awaitable[Sequence[Fact]]]
-    acts: Sequence[RecordAction[R]]
+    actions: Sequence[RecordAction[R]]
     refusals: tuple[type[Exception], ...]
     missing: tuple[type[Exception], ...] = (NotFound,)
     role: OperatorRole = "finance"
@@ -166,35 +166,37 @@ class RecordKind(Generic[R]):
     def offered(self, tx: Tx, record: R) -> list[tuple[str, str, str]]:
         """The actions that are currently available for the record."""
         here = self.address(tx, record)
-        return [(f"{here}/{one.name}", one.button, one.key) for one in self.acts if not one.closed(record)]
+        return [(f"{here}/{one.name}", one.button, one.key) for one in self.actions if not one.closed(record)]
 
     def message(self, visitor: Visitor) -> str:
         """The message about the action that was just performed."""
         done = visitor.query.get("done", "")
         if done == FIRST:
             return _WAITS.format(self.role)
-        return next((one.done or f"{one.button}: done." for one in self.acts if one.name == done), "")
+        return next((one.done or f"{one.button}: done." for one in self.actions if one.name == done), "")
 
     def declare_actions(self, context: ConsoleContext) -> list[ConsoleAction]:
         """The pages of the record's actions."""
-        return [self._declare(context, one) for one in self.acts]
+        return [self._declare(context, one) for one in self.actions]
 
-    def _declare(self, context: ConsoleContext, act: RecordAction[R]) -> ConsoleAction:
+    def _declare(self, context: ConsoleContext, action: RecordAction[R]) -> ConsoleAction:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             record = await self.find(context, tx, visitor)
             back = self.address(tx, record)
             facts = await self.facts(tx, record)
-            closed = act.closed(record)
-            about = [] if closed else await act.about(tx, record)
-            return ActionPage(act.button, act.button, back, self.words, about, act.fields, facts, closed=closed)
+            closed = action.closed(record)
+            about = [] if closed else await action.about(tx, record)
+            return ActionPage(
+                action.button, action.button, back, self.words, about, action.fields, facts, closed=closed
+            )
 
         async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
             record = await self.find(context, tx, visitor)
-            done = await act.perform(tx, Officer(context, visitor, self.role), record, entered_values)
-            return f"{self.address(tx, record)}?done={done or act.name}"
+            done = await action.perform(tx, Officer(context, visitor, self.role), record, entered_values)
+            return f"{self.address(tx, record)}?done={done or action.name}"
 
         return ConsoleAction(
-            f"{self.path}/{{id}}/{act.name}", frozenset({self.role}), describe, perform, self.refusals, fresh=True
+            f"{self.path}/{{id}}/{action.name}", frozenset({self.role}), describe, perform, self.refusals, fresh=True
         )
 
 
@@ -216,7 +218,7 @@ async def show_record(
     **more: Any,
 ) -> Response:
     """Render the page of a record."""
-    keys = [(key, words) for _, words, key in page.acts if key]
+    keys = [(key, words) for _, words, key in page.actions if key]
     return await context.show(visitor, template, page_keys=keys, page=page, message=message, **more)
 
 

@@ -113,7 +113,7 @@ async def _resolve(tx: Tx, officer: Officer, shown: _Shown, entered_values: Mapp
     await refunds.resolve_unsent_refund(tx, shown.refund.id, entered_values["note"], officer.id)
 
 
-async def _retry(tx: Tx, officer: Officer, shown: _Shown, _typed: Mapping[str, str]) -> None:
+async def _retry(tx: Tx, officer: Officer, shown: _Shown, _entered_values: Mapping[str, str]) -> None:
     await officer.record_audit_entry(tx, DEPLOYMENT, "refund.retried", tx.ids.text(_TYPE, shown.refund.id))
     await refunds.retry_refund(tx, shown.refund.id)
 
@@ -125,7 +125,7 @@ _KIND: Final = RecordKind(
     get=_get,
     record_id=lambda shown: shown.refund.id,
     facts=_facts,
-    acts=(
+    actions=(
         RecordAction(
             "mark-sent",
             "Record as sent",
@@ -200,7 +200,7 @@ class RefundPages:
             load=self._load,
             filters=(Filter("status", "choice", tuple(_STATUSES), named="Status"), Filter("provider", named="Sent by")),
             views=(("Pending", {"status": "pending"}), ("Sent", {"status": "sent"}), ("All", {})),
-            acts=((f"{_PATH}/new", "Refund a donation"), (f"{_PATH}/failed", "Failed refunds")),
+            actions=((f"{_PATH}/new", "Refund a donation"), (f"{_PATH}/failed", "Failed refunds")),
             order="newest first",
             oldest_first=("status", "pending"),
             lead="If a refund goes to a partner or donor by bank transfer, send the money through your bank and "
@@ -218,9 +218,9 @@ class RefundPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        acts = ActionPages(self._context).routes(self._new(), *_KIND.declare_actions(self._context))
+        actions = ActionPages(self._context).routes(self._new(), *_KIND.declare_actions(self._context))
         record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
-        return [*ListRouteBuilder(self._context).routes(self._list, self._failed), *acts, record]
+        return [*ListRouteBuilder(self._context).routes(self._list, self._failed), *actions, record]
 
     async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         shown, provider = parse_choice(query, "status", tuple(_STATUSES)), query.filters.get("provider")
@@ -266,7 +266,7 @@ class RefundPages:
                 back_words="Refunds",
                 facts=await _facts(tx, shown),
                 steps=steps,
-                acts=_KIND.offered(tx, shown),
+                actions=_KIND.offered(tx, shown),
                 notices=["This refund did not arrive. Create it again, or mark it as handled."] if shown.unsent else [],
             )
         return await show_record(self._context, visitor, page, _KIND.message(visitor))

@@ -68,7 +68,7 @@ class SettlementPages:
                 Column("Imported", "age"),
             ),
             load=self._load,
-            acts=(
+            actions=(
                 (f"{_PATH}/import", "Import a report"),
                 (f"{_PATH}/unmatched", "Unmatched lines"),
                 (f"{_PATH}/provider-payouts", "Payouts without a bank line"),

@@ -74,7 +74,7 @@ class StatementPages:
                 Column("By"),
             ),
             load=self._load,
-            acts=((f"{_PATH}/upload", "Upload a statement"), (f"{_PATH}/gaps", "Missing statements")),
+            actions=((f"{_PATH}/upload", "Upload a statement"), (f"{_PATH}/gaps", "Missing statements")),
             order="newest first",
         )
         self._gap_list = ConsoleList(

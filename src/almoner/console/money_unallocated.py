@@ -164,7 +164,7 @@ _KIND: Final = RecordKind(
     get=suspense.get,
     record_id=lambda held: held.id,
     facts=_facts,
-    acts=(
+    actions=(
         RecordAction("refund", "Refund payment", _about_refund, _refund, (_NOTE,), _refundable, "Refund begun.", "r"),
         RecordAction(
             "record-refund",
@@ -232,9 +232,9 @@ class UnallocatedPaymentPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        acts = ActionPages(self._context).routes(*_KIND.declare_actions(self._context))
+        actions = ActionPages(self._context).routes(*_KIND.declare_actions(self._context))
         record = self._context.route(f"{_PATH}/{{id}}", self.show, *FINANCE, methods=["GET"])
-        return [*ListRouteBuilder(self._context).routes(self._list), *acts, record]
+        return [*ListRouteBuilder(self._context).routes(self._list), *actions, record]
 
     async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:
         status = parse_choice(query, "status", sorted(UNALLOCATED_PAYMENT.states()))
@@ -293,6 +293,6 @@ class UnallocatedPaymentPages:
                 back_words="Unallocated payments",
                 facts=await _facts(tx, held),
                 steps=steps,
-                acts=_KIND.offered(tx, held),
+                actions=_KIND.offered(tx, held),
             )
         return await show_record(self._context, visitor, page, _KIND.message(visitor))

@@ -28,13 +28,13 @@ class PartnerKeyPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, acts: ActionPages) -> list[Route]:
+    def routes(self, actions: ActionPages) -> list[Route]:
         """Starlette routes. Pages that show a secret require a recent reauthentication."""
         context, roles = self._context, sorted(ADMINISTRATORS)
         return [
             context.route(f"{PATH}/{{id}}/keys/new", self.create, *roles, fresh=True),
             context.route(f"{PATH}/{{id}}/keys/{{key}}/rotate", self.rotate, *roles, fresh=True),
-            *acts.routes(self._revoke_act()),
+            *actions.routes(self._revoke_action()),
         ]
 
     async def create(self, visitor: Visitor) -> Response:
@@ -113,7 +113,7 @@ class PartnerKeyPages:
             secrets=[("Secret", secret)],
         )
 
-    def _revoke_act(self) -> ConsoleAction:
+    def _revoke_action(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             account, key = await partner_of_path(tx, visitor), await key_of_path(tx, visitor)
             return ActionPage(
@@ -128,7 +128,7 @@ class PartnerKeyPages:
                 closed="This key has been revoked." if key.revoked_at else "",
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
             account, key = await partner_of_path(tx, visitor), await key_of_path(tx, visitor)
             await api_keys.revoke(tx, self._context.audit_context(visitor), key)
             return partner_path(tx, account)

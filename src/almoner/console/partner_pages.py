@@ -45,15 +45,15 @@ def start_page_sections(_context: ConsoleContext) -> Sequence[StartPageSection]:
 def routes(context: ConsoleContext) -> list[Route]:
     """Starlette routes."""
     pages = _PartnerPages(context)
-    acts = ActionPages(context)
+    actions = ActionPages(context)
     roles = sorted(ADMINISTRATORS)
     return [
         *ListRouteBuilder(context).routes(pages.declared()),
         context.route(f"{PATH}/new", pages.create, *roles, fresh=True),
-        *acts.routes(*settings_actions(context), *member_actions(context)),
+        *actions.routes(*settings_actions(context), *member_actions(context)),
         context.route(f"{PATH}/{{id}}/logo", pages.logo, *roles, upload=LOGO),
-        *PartnerKeyPages(context).routes(acts),
-        *PartnerViewPages(context).routes(acts),
+        *PartnerKeyPages(context).routes(actions),
+        *PartnerViewPages(context).routes(actions),
         context.route(f"{PATH}/{{id}}", pages.show, *roles, methods=["GET"]),
     ]
 
@@ -81,7 +81,7 @@ class _PartnerPages:
             ],
             self._load,
             filters=[Filter("name", named="Name")],
-            acts=[(f"{PATH}/new", "Create partner")],
+            actions=[(f"{PATH}/new", "Create partner")],
         )
 
     async def _load(self, _visitor: Visitor, query: ListQuery) -> ListPage:

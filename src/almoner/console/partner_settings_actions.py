@@ -48,7 +48,7 @@ class _Acts:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def _act(
+    def _action(
         self,
         path: str,
         title: str,
@@ -138,7 +138,7 @@ class _Acts:
             await self._record(tx, visitor, account, "partner.giving_set", changed=", ".join(sorted(changed)))
 
         sentences = ["The new settings apply immediately. No email is sent."]
-        return self._act("settings", "Donation settings", "Save settings", sentences, fields, change)
+        return self._action("settings", "Donation settings", "Save settings", sentences, fields, change)
 
     def links(self) -> ConsoleAction:
         """The action to change the links on hosted pages."""
@@ -163,7 +163,7 @@ class _Acts:
             await self._record(tx, visitor, account, "partner.links_set", changed=", ".join(sorted(changed)))
 
         sentences = ["Donors and applicants see these links immediately, on hosted pages and in emails."]
-        return self._act("links", "Links on hosted pages", "Save links", sentences, fields, change)
+        return self._action("links", "Links on hosted pages", "Save links", sentences, fields, change)
 
     def brand(self) -> ConsoleAction:
         """The action to set the colour of hosted pages. Partners upload their logo themselves."""
@@ -180,7 +180,7 @@ class _Acts:
         sentences = [
             "Hosted pages and emails use this colour immediately. We adjust it if necessary to keep text legible.",
         ]
-        return self._act("brand", "Brand colour", "Save colour", sentences, fields, change)
+        return self._action("brand", "Brand colour", "Save colour", sentences, fields, change)
 
     def clear_brand(self) -> ConsoleAction:
         """The action to remove the colour and the logo."""
@@ -188,12 +188,12 @@ class _Acts:
         async def fields(_tx: Tx, _account: PartnerAccount) -> Sequence[ActionField]:
             return ()
 
-        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, _typed: Mapping[str, str]) -> None:
+        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, _entered_values: Mapping[str, str]) -> None:
             await self._record(tx, visitor, account, "partner.branded", cleared=True)
             await partners.clear_brand(tx, Partner(account.id))
 
         sentences = ["The colour and the logo are removed from hosted pages and emails."]
-        return self._act("brand/clear", "Remove branding", "Remove colour and logo", sentences, fields, change)
+        return self._action("brand/clear", "Remove branding", "Remove colour and logo", sentences, fields, change)
 
     def scim(self) -> ConsoleAction:
         """Whether SCIM keys work."""
@@ -207,7 +207,7 @@ class _Acts:
             await self._record(tx, visitor, account, "partner.scim_set", allowed=allowed)
 
         sentences = ["While SCIM is off, the partner's directory keys are refused. Members do not change."]
-        return self._act("scim", "SCIM", "Save", sentences, fields, change)
+        return self._action("scim", "SCIM", "Save", sentences, fields, change)
 
     def receipt_issuer(self) -> ConsoleAction:
         """Who issues receipts."""
@@ -234,7 +234,7 @@ class _Acts:
             await self._record(tx, visitor, account, "partner.receipt_issuer_changed", prefix=issuer.prefix)
 
         sentences = ["Issued receipts do not change. New receipts continue the numbering."]
-        return self._act("receipt-issuer", "Receipt issuer", "Save receipt issuer", sentences, fields, change)
+        return self._action("receipt-issuer", "Receipt issuer", "Save receipt issuer", sentences, fields, change)
 
     def pause(self) -> ConsoleAction:
         """The action to stop new donations through a partner."""
@@ -256,7 +256,7 @@ class _Acts:
             "Regular donations are not charged. After the pause, those that are at most 7 days late are charged.",
             "Payments under way, refunds, receipts, payouts and webhooks continue, and members can still sign in.",
         ]
-        return self._act(
+        return self._action(
             "pause",
             "Pause the partner",
             "Pause the partner",
@@ -273,14 +273,16 @@ class _Acts:
         async def fields(_tx: Tx, _account: PartnerAccount) -> Sequence[ActionField]:
             return ()
 
-        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, _typed: Mapping[str, str]) -> object:
+        async def change(
+            tx: Tx, visitor: Visitor, account: PartnerAccount, _entered_values: Mapping[str, str]
+        ) -> object:
             return await partner_pauses.resume(tx, self._context.audit_context(visitor), Partner(account.id))
 
         sentences = [
             "API keys work again, and donation pages and giving links accept donations.",
             "Regular donations that are at most 7 days late are charged within an hour. Earlier dates are skipped.",
         ]
-        return self._act(
+        return self._action(
             "resume",
             "Resume the partner",
             "Resume the partner",

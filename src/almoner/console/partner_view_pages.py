@@ -27,11 +27,11 @@ class PartnerViewPages:
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
-    def routes(self, acts: ActionPages) -> list[Route]:
+    def routes(self, actions: ActionPages) -> list[Route]:
         """Starlette routes."""
         path = f"{PATH}/{{id}}/view"
         begin = self._context.route(path, self.begin, *sorted(ADMINISTRATORS), fresh=True)
-        return [*acts.routes(self._end_act()), begin]
+        return [*actions.routes(self._end_action()), begin]
 
     async def begin(self, visitor: Visitor) -> Response:
         """Explain what will happen and who is notified, then open the partner's dashboard."""
@@ -53,7 +53,7 @@ class PartnerViewPages:
             path = partner_path(tx, account)
         return await self._context.show(
             visitor,
-            "act.html",
+            "action.html",
             status=422 if problems else 200,
             page=_page(account, path, owners),
             typed={"reason": reason},
@@ -61,13 +61,13 @@ class PartnerViewPages:
             refused="",
         )
 
-    def _end_act(self) -> ConsoleAction:
+    def _end_action(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             account = await partner_of_path(tx, visitor)
             told = [f"You have stopped viewing the pages of {account.name}. The audit log records when you stopped."]
             return ActionPage("Stop viewing", "Stop viewing", partner_path(tx, account), account.name, told)
 
-        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
             account = await partner_of_path(tx, visitor)
             by = self._context.audit_context(visitor)
             await partner_views.end(tx, by, visitor.person, Partner(account.id))

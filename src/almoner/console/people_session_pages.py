@@ -33,7 +33,7 @@ def start_page_sections(_context: ConsoleContext) -> Sequence[StartPageSection]:
 def routes(context: ConsoleContext) -> list[Route]:
     """Starlette routes."""
     pages = _SessionPages(context)
-    return [*ListRouteBuilder(context).routes(pages.declared()), *ActionPages(context).routes(pages.end_act())]
+    return [*ListRouteBuilder(context).routes(pages.declared()), *ActionPages(context).routes(pages.end_action())]
 
 
 class _SessionPages:
@@ -69,7 +69,7 @@ class _SessionPages:
         ]
         return ListPage(rows, None, len(rows))
 
-    def end_act(self) -> ConsoleAction:
+    def end_action(self) -> ConsoleAction:
         """Sign an operator out of one browser."""
 
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
@@ -88,7 +88,7 @@ class _SessionPages:
                 ],
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
             session = await self._session(tx, visitor)
             person = await people.get_for_update(tx, OPERATORS, session.person_id)
             await sign_ins.end_sign_in(tx, person, session.id, "revoked", self._context.audit_context(visitor))

@@ -107,7 +107,7 @@ class CasePages:
     async def show(self, visitor: Visitor) -> Response:
         """Show the case and record the view, as the command does."""
         if visitor.form:
-            return await self._act(visitor)
+            return await self._action(visitor)
         handler, _, subject_id, name = self.case_of(visitor)
         async with self._context.db.write() as tx:
             view = await reviews.view_review(tx, handler, subject_id)
@@ -164,7 +164,7 @@ class CasePages:
         name = tx.ids.text(ID_TYPES[subject.kind], subject.id)
         return {"name": name, "kind": SINGULAR_WORDS[subject.kind], "relation": one.related.relation, "one": one}
 
-    async def _act(self, visitor: Visitor) -> Response:
+    async def _action(self, visitor: Visitor) -> Response:
         """An action that a button performs immediately. It does not decide the case."""
         handler, _, subject_id, name = self.case_of(visitor)
         by, own = self._context.operator_id(visitor), f"{visitor.place.home}{REVIEWS}/{name}"

@@ -69,10 +69,10 @@ class VerificationPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes. They come before the routes of cases, which would match these paths too."""
-        acts = [*_VERIFICATIONS.declare_actions(self._context), *_FLAGS.declare_actions(self._context)]
+        actions = [*_VERIFICATIONS.declare_actions(self._context), *_FLAGS.declare_actions(self._context)]
         roles = sorted(REVIEWERS)
         return [
-            *ActionPages(self._context).routes(*acts),
+            *ActionPages(self._context).routes(*actions),
             self._context.route(f"{VERIFICATIONS}/{{id}}", self.show, *roles, methods=["GET"]),
             self._context.route(f"{FLAGS}/{{id}}", self.show_flag, *roles, methods=["GET"]),
         ]
@@ -90,7 +90,7 @@ class VerificationPages:
                 back_words="Open reviews",
                 facts=await _facts(tx, one),
                 steps=await _decisions(tx, one),
-                acts=_VERIFICATIONS.offered(tx, one),
+                actions=_VERIFICATIONS.offered(tx, one),
                 tables=[await _findings(tx, one), _flag_table(tx, flags)],
                 downloads=dossier_links(TYPE, tx.ids.text(TYPE, one.id)),
             )
@@ -114,7 +114,7 @@ class VerificationPages:
                     for look in (one.flag.first, one.flag.second)
                     if look
                 ],
-                acts=_FLAGS.offered(tx, one),
+                actions=_FLAGS.offered(tx, one),
             )
         return await show_record(self._context, visitor, page, _FLAGS.message(visitor))
 
@@ -264,7 +264,7 @@ _VERIFICATIONS: Final[RecordKind[MonetaryDonationVerification]] = RecordKind(
     get=_get,
     record_id=lambda one: one.id,
     facts=_facts,
-    acts=(
+    actions=(
         RecordAction(
             "approve",
             "Approve verification",
@@ -313,7 +313,7 @@ _FLAGS: Final[RecordKind[_Flagged]] = RecordKind(
     get=_get_flag,
     record_id=lambda one: one.flag.id,
     facts=_flag_facts,
-    acts=(
+    actions=(
         RecordAction(
             "clear",
             "Clear flag",

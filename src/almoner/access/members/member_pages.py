@@ -137,7 +137,7 @@ class MemberPages:
             if pressed == "remove" and not visitor.form_value("sure"):
                 problems = {"more": texts.text("members.problem.sure")}
             elif visitor.form:
-                return await self._act(visitor)
+                return await self._perform(visitor)
         except NoSuchPerson:
             raise NotFound from None
         except IncorrectParams as error:
@@ -167,7 +167,7 @@ class MemberPages:
             problems=problems,
         )
 
-    async def _act(self, visitor: Visitor) -> Response:
+    async def _perform(self, visitor: Visitor) -> Response:
         """Do what the pressed button says, and show it."""
         person_id = self._context.id_from_path(visitor, "member")
         partner, by, pressed = (
@@ -180,7 +180,7 @@ class MemberPages:
             visitor.form_value("email"),
             visitor.checkbox_values("role", MEMBER_ROLES),
         )
-        acts: Mapping[str, tuple[str, Callable[[Tx], Awaitable[object]]]] = {
+        actions: Mapping[str, tuple[str, Callable[[Tx], Awaitable[object]]]] = {
             "change": (
                 "changed",
                 lambda tx: member_details.update_details(tx, partner, by, person_id, name=name, email=email),
@@ -195,9 +195,9 @@ class MemberPages:
             "disconnect": ("disconnected", lambda tx: service.unlink_provider_account(tx, partner, by, person_id)),
             "remove": ("removed", lambda tx: service.remove_member(tx, partner, by, person_id)),
         }
-        if pressed not in acts:
+        if pressed not in actions:
             raise NotFound
-        reported, act = acts[pressed]
+        reported, act = actions[pressed]
         async with self._context.db.write() as tx:
             await act(tx)
         page = f"{visitor.place.home}/members" if pressed == "remove" else visitor.path

@@ -128,7 +128,7 @@ class _OperatorPages(_PageBase):
         problems: dict[str, str] = {}
         try:
             if visitor.form:
-                return await self._act(visitor, operator_id)
+                return await self._perform(visitor, operator_id)
         except NoSuchPerson:
             raise NotFound from None
         except IncorrectParams as error:
@@ -157,10 +157,10 @@ class _OperatorPages(_PageBase):
             problems=problems,
         )
 
-    async def _act(self, visitor: Visitor, operator_id: UUID) -> Response:
+    async def _perform(self, visitor: Visitor, operator_id: UUID) -> Response:
         """Do what the pressed button says, and show it."""
         by = visitor.audit_context(self._db.deployment.ids)
-        acts: Mapping[str, tuple[str, Callable[[Tx], Awaitable[object]]]] = {
+        actions: Mapping[str, tuple[str, Callable[[Tx], Awaitable[object]]]] = {
             "roles": (
                 "roles",
                 lambda tx: service.set_roles(tx, by, operator_id, visitor.checkbox_values("role", OPERATOR_ROLES)),
@@ -170,7 +170,7 @@ class _OperatorPages(_PageBase):
             "activate": ("activated", lambda tx: service.activate(tx, by, operator_id)),
             "revoke_all": ("revoked_all", lambda tx: self._revoke_all(tx, by, operator_id)),
         }
-        if (chosen := acts.get(visitor.form_value("do"))) is None:
+        if (chosen := actions.get(visitor.form_value("do"))) is None:
             raise NotFound
         async with self._db.write() as tx:
             await chosen[1](tx)
