@@ -469,7 +469,7 @@ class CategoriesResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> None:
-        """Upload the image that is shown with a category: JPEG or PNG, at most 5 MiB.
+        """Upload the image that is shown with a category: JPEG, PNG or HEIC, at most 5 MiB.
 
         Needs a secret key with the scope `categories:write`.
 
@@ -1814,7 +1814,7 @@ class GivingLinksResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> GivingLink:
-        """Upload the picture of a giving link: JPEG or PNG, at most 5 MiB.
+        """Upload the picture of a giving link: JPEG, PNG or HEIC, at most 5 MiB.
 
         Needs a secret key with the scope `giving_links:write`.
 
@@ -2575,10 +2575,10 @@ class SandboxResource:
         """Simulate what others do to one of your records: a donor, an operator or a bank. The answer is the
         record.
 
-        `donate` on a donation session: a donor gives on its page (amount, firstName, lastName and email are
-        required). `pay` on a donation: its donor pays. `card` is a test card; the payment provider's rules for
-        it apply. The challenge of 4000 0000 0000 3220 stays open until the next `pay` answers it: a card that
-        pays confirms it.
+        `donate` on a donation session: a donor gives on its page (amount, email and one of firstName and
+        lastName are required). `pay` on a donation: its donor pays. `card` is a test card; the payment
+        provider's rules for it apply. The challenge of 4000 0000 0000 3220 stays open until the next `pay`
+        answers it: a card that pays confirms it.
 
         `settle` on a donation: the provider pays it out, less its fee. `disburse`: its organisation is paid all
         that is settled and owed to it in that currency, unless the payout waits for something. `return`: the
@@ -3233,8 +3233,8 @@ class ValidationSubmissionConfigurationsResource:
     ) -> ValidationSubmissionConfiguration:
         """Upload the logo that the hosted form shows.
 
-        The file must be a JPEG or PNG of at most 5 MiB. It is shown as a square, with transparent edges if
-        necessary.
+        The file must be a JPEG, PNG or HEIC of at most 5 MiB. It is shown as a square, with transparent edges
+        if necessary.
 
         Needs a secret key with the scope `validation_configurations:write`.
 
