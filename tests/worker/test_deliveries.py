@@ -136,7 +136,9 @@ async def test_w7_same_bytes_and_id_on_every_attempt_with_a_fresh_timestamp(
         assert len({got.body for got in sink.received}) == 1
         assert len({got.headers["webhook-id"] for got in sink.received}) == 1
         assert len({got.headers["webhook-timestamp"] for got in sink.received}) == 5
-        assert counted_attempts(service) == (before[0] + 1, before[1] + 4)
+        succeeded, failed = counted_attempts(service)  # also those of others
+        assert succeeded >= before[0] + 1
+        assert failed >= before[1] + 4
         for got in sink.received:
             webhooks.verify(got, subscription["secret"])
     (delivery,) = await webhooks.deliveries(api, subscription)

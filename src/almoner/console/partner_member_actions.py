@@ -26,9 +26,7 @@ def member_actions(context: ConsoleContext) -> list[ConsoleAction]:
             "Change roles",
             "Save roles",
             ["These roles replace those granted before. Roles from SSO or groups do not change. We email the member."],
-            lambda tx, scope, by, one, entered_values: members.change_roles(
-                tx, scope, by, one.person.id, _roles(entered_values)
-            ),
+            lambda tx, scope, by, one, values: members.change_roles(tx, scope, by, one.person.id, _roles(values)),
             with_roles=True,
         ),
         _of_member(
@@ -37,7 +35,7 @@ def member_actions(context: ConsoleContext) -> list[ConsoleAction]:
             "Resend the invitation",
             "Send invitation",
             ["We email the member a new link that expires in 7 days. The link in the old invitation stops working."],
-            lambda tx, scope, by, one, _entered_values: members.resend_invitation(tx, scope, by, one.person.id),
+            lambda tx, scope, by, one, _values: members.resend_invitation(tx, scope, by, one.person.id),
         ),
         _of_member(
             context,
@@ -45,7 +43,7 @@ def member_actions(context: ConsoleContext) -> list[ConsoleAction]:
             "Deactivate the member",
             "Deactivate",
             ["The member is signed out of all sessions and can no longer sign in. We email the member."],
-            lambda tx, scope, by, one, _entered_values: members.deactivate_member(tx, scope, by, one.person.id),
+            lambda tx, scope, by, one, _values: members.deactivate_member(tx, scope, by, one.person.id),
         ),
         _of_member(
             context,
@@ -53,7 +51,7 @@ def member_actions(context: ConsoleContext) -> list[ConsoleAction]:
             "Reactivate the member",
             "Reactivate",
             ["The member can sign in again and has the same roles as before."],
-            lambda tx, scope, by, one, _entered_values: members.activate_member(tx, scope, by, one.person.id),
+            lambda tx, scope, by, one, _values: members.activate_member(tx, scope, by, one.person.id),
         ),
         _of_member(
             context,
@@ -65,7 +63,7 @@ def member_actions(context: ConsoleContext) -> list[ConsoleAction]:
                 "The member's password, authenticator app, passkeys and recovery codes stop working.",
                 "We notify the member by email and send a new invitation.",
             ],
-            lambda tx, scope, by, one, _entered_values: members.reset_second_factor(tx, scope, by, one.person.id),
+            lambda tx, scope, by, one, _values: members.reset_second_factor(tx, scope, by, one.person.id),
         ),
     ]
 
