@@ -80,13 +80,7 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
             return clock_response(await clock.advance_to(call.tx, body.advance_to))
         return clock_response(await clock.advance(call.tx, timedelta(seconds=body.advance_seconds or 0)))
 
-    @routes.post(
-        "/v1/sandbox/simulate",
-        key=SECRET,
-        scope="sandbox",
-        tx="around",
-        errors=(UnknownRecord, *_REFUSALS),
-    )
+    @routes.post("/v1/sandbox/simulate", key=SECRET, scope="sandbox", tx="around", errors=(UnknownRecord, *_REFUSALS))
     async def simulate(call: ApiCall, body: SimulateBody) -> RawResponse:
         """Simulate what others do to one of your records: a donor, an operator or a bank. The answer is the record.
 
