@@ -66,6 +66,7 @@ from almoner.settings import Settings
 from almoner.validation.agents.pages import TEMPLATES as AGENT_TEMPLATES
 from almoner.validation.agents.pages import AgentPages
 from almoner.validation.applications.documents.pages import DownloadPages
+from almoner.validation.applications.documents.ports import MalwareScanner
 from almoner.validation.applications.form.form_documents import FormDocumentPages
 from almoner.validation.applications.form.form_pages import TEMPLATES as APPLICATION_TEMPLATES
 from almoner.validation.applications.form.form_pages import FormPages
@@ -84,6 +85,7 @@ class PageParts:
     limiter: RateLimiter
     outbound: OutboundClient
     intake: UploadIntake
+    scanner: MalwareScanner | None
     blobs: BlobStore
     provider: ConnectedProvider | None
     payment_context: PaymentContext | None
@@ -166,6 +168,7 @@ def _console_routes(parts: PageParts, gate: PageGuard, beside: Sequence[Route]) 
     services = ConsoleServices(
         parts.blobs,
         parts.intake,
+        parts.scanner,
         parts.outbound,
         parts.rules,
         own,

@@ -377,6 +377,7 @@ def _with_pages(
         services.limiter,
         services.outbound,
         services.intake,
+        _scanner(services.settings),
         blobs,
         services.provider,
         payment_context,

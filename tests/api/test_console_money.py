@@ -12,18 +12,19 @@ from PIL import Image
 from almoner.access.people.domain import Person
 from almoner.giving.accounting.dispute_evidence import service as dispute_evidence
 from almoner.giving.accounting.dispute_evidence.domain import MAX_TEXT
-from tests.support import bank, camt, factories
+from tests.support import bank, camt, clamd, factories, hostile_pdfs
 from tests.support import giving as support
 from tests.support.browsing import Browser
 from tests.support.claims import cause
 from tests.support.client import Client
 from tests.support.console import act, closed, console_routes, listed, refused, upload, words
+from tests.support.database import TestDatabase
 from tests.support.hostile_files import HONEST, JPEG, PDF, PNG
 from tests.support.operators import operator, signed_in
 from tests.support.payouts import gift, settled, simulate, uuid_of
 from tests.support.refunds import begun
 from tests.support.reports import report
-from tests.support.service import Service
+from tests.support.service import Service, serving
 from tests.support.suspense import held_for
 
 HOME = "/operator"
@@ -216,6 +217,23 @@ def noise() -> bytes:
     made = BytesIO()
     Image.frombytes("L", (2200, 2200), Random(1).randbytes(2200 * 2200)).save(made, "PNG", compress_level=1)
     return made.getvalue()
+
+
+async def test_evidence_is_scanned_for_malware_before_it_is_stored(empty_database: TestDatabase) -> None:
+    infected = hostile_pdfs.pdf(hostile_pdfs.stream(clamd.EICAR))
+    async with clamd.running() as scanner, serving(empty_database, scanner_url=scanner.url) as service:
+        api = service.client((await service.tenant()).secret)
+        _, path = await disputed(service, api)
+        olive = await signed_in(service, await operator(service, "finance"))
+        place = f"{path}/evidence/upload"
+        assert "rejected the file: Eicar-Test-Signature" in await refused_file(olive, place, infected, kind="other")
+        scanner.answer = b"stream: busy"
+        assert "did not respond" in await refused_file(olive, place, HONEST[PDF], kind="other")
+        scanner.answer = None
+        assert await upload(olive, place, "b.pdf", HONEST[PDF], kind="other") == f"{path}?evidence=upload"
+        assert scanner.seen == [infected, HONEST[PDF], HONEST[PDF]]
+        await olive.close()
+        await api.close()
 
 
 async def refused_file(browser: Browser, path: str, content: bytes, **fields: str) -> str:

@@ -26,6 +26,7 @@ from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages.record_tables import readable, status_tone
+from almoner.validation.applications.documents.ports import MalwareScanner
 from almoner.validation.decisions.reviews.domain import Kind
 from almoner.validation.decisions.reviews.ports import ReviewHandler
 
@@ -57,13 +58,15 @@ def capitalised(text: str) -> str:
 class ConsoleServices:
     """The services that the console needs besides the database.
 
-    ``own_accounts``: our bank accounts by currency; None if none are configured. ``preview_emails``: makes a decision,
-    collects the emails that applicants would get, and rolls the decision back. ``dossiers``: by the type of
-    identifiers. ``register_sources``, ``watchlist_sources``: the codes of the formats that can be read.
+    ``scanner`` and ``own_accounts`` (our bank accounts by currency): None if none are configured.
+    ``preview_emails``: makes a decision, collects the emails that applicants would get, and rolls the decision back.
+    ``dossiers``: by the type of identifiers. ``register_sources``, ``watchlist_sources``: the codes of the formats
+    that can be read.
     """
 
     blobs: BlobStore
     intake: UploadIntake
+    scanner: MalwareScanner | None
     outbound: OutboundClient
     rules: DisbursementRules
     own_accounts: Mapping[str, OwnAccount] | None

@@ -1,8 +1,8 @@
 """Evidence for a dispute: its texts and files, and its submission to the payment provider."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import PureWindowsPath
-from typing import Final
+from typing import BinaryIO, Final
 from uuid import UUID
 
 from starlette.responses import Response
@@ -30,12 +30,14 @@ from almoner.platform.files.uploads.problems import FiletypeNotSupported, MaxFil
 from almoner.platform.http.uploads import UploadDeclaration, UploadedFile
 from almoner.platform.pages.headers import NO_PAGE
 from almoner.platform.pages.record_tables import Column, Fact
+from almoner.validation.applications.documents.ports import MalwareScannerUnavailable
 
 _TYPE: Final = "dispute"
 _PATH: Final = "/disputes"
 _HERE: Final = f"{_PATH}/{{id}}/evidence"
 _FILE: Final = UploadDeclaration("file", 25 * 1024 * 1024, (*images.MEDIA_TYPES, "application/pdf"), stored=True)
 _LONGEST_NAME: Final = 255
+_PART_BYTES: Final = 65536
 _KIND_WORDS: Final[Mapping[DisputeEvidenceKind, str]] = {
     "receipt": "Receipt that the donor was sent",
     "customer_communication": "Communication with the donor",
@@ -311,15 +313,36 @@ class EvidencePages:
     async def _add_file(
         self, visitor: Visitor, dispute: Dispute, kind: DisputeEvidenceKind, uploaded: UploadedFile
     ) -> None:
-        """Check and store the file. Raises FiletypeNotSupported, DisputeError."""
+        """Scan, check and store the file. Raises FiletypeNotSupported, DisputeError."""
         async with self._context.db.read() as tx:
             await evidence_service.ensure_kind_free(tx, dispute.id, kind)
+        await self._scan(uploaded)
         async with self._context.services.intake.receive_file(None, uploaded, _FILE) as stored:
             assert isinstance(stored, StoredFile), "it is declared as stored"
             async with self._context.db.write() as tx:
                 name, sha256 = _file_name(uploaded), stored.sha256.hex()
                 by = await self._record(tx, visitor, dispute, "dispute.evidence_file_added", kind=kind, sha256=sha256)
                 await evidence_service.add_file(tx, dispute.id, kind, name, stored, by)
+
+    async def _scan(self, uploaded: UploadedFile) -> None:
+        """Scan the file for malware, before it is stored. Raises DisputeError if it is not clean."""
+        scanner = self._context.services.scanner
+        if scanner is None:
+            raise DisputeError("No virus scanner is set up. Set ALMONER_SCANNER_URL, then upload the file again.")
+        try:
+            threat = await scanner.scan(_parts(uploaded.content))
+        except MalwareScannerUnavailable:
+            raise DisputeError("The virus scanner did not respond. Upload the file again in a few minutes.") from None
+        if threat is not None:
+            raise DisputeError(f"The virus scanner rejected the file: {threat}. It has not been added.")
+
+
+async def _parts(content: BinaryIO) -> AsyncIterator[bytes]:
+    """The file from its start."""
+    content.seek(0)
+    while part := content.read(_PART_BYTES):
+        yield part
+    content.seek(0)
 
 
 def _upload_problems(visitor: Visitor, kind: DisputeEvidenceKind | None) -> dict[str, str]:
