@@ -1,4 +1,4 @@
-"""Self-checks of plans of regular donations."""
+"""Self-checks of regular donations."""
 
 from typing import Final
 
@@ -9,8 +9,8 @@ _MONEY_IS_HERE: Final = "d.status in ('RECEIVED_PAYMENT', 'DISBURSED')"
 checks: Final = (
     ConsistencyCheck(
         "donation_subscriptions.paid_dates_match",
-        "A date of a plan counts as paid exactly when its donation is paid",
-        "Stop the plan with POST /v1/donation-subscriptions/{id}/pause, and compare the date's row with its donation",
+        "A due date of a regular donation is marked as paid if, and only if, its donation is paid",
+        "Pause it with POST /v1/donation-subscriptions/{id}/pause, and compare the due date with the donation",
         f"""
         select d.id from donation d
         left join donation_subscription_charge c
@@ -21,8 +21,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "donation_subscriptions.totals_match",
-        "A plan counts the gifts that were paid, and what they come to",
-        "Compare donations_count and total_minor of the plan with its donations",
+        "The count and total of every regular donation match its paid donations",
+        "Compare its donations_count and total_minor with its donations",
         f"""
         select s.id from donation_subscription s
         left join lateral (
@@ -35,8 +35,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "donation_subscriptions.charges_are_authorised",
-        "A donor agreed to as much before each gift of a plan was charged",
-        "Refund what was charged too much, and pause the plan",
+        "No charge of a regular donation is higher than the donor had authorised at that time",
+        "Refund the excess, and pause the regular donation",
         """
         select d.id from donation d
         where d.subscription_due_on is not null and not exists (
@@ -49,7 +49,7 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "donation_subscriptions.processed_on_time",
-        "Every plan is looked at within an hour of its moment",
+        "Every regular donation is processed within an hour of its due time",
         "Check that a worker is running, and look for schedule_row_failed in the log",
         """
         select id from donation_subscription where wake_at < (select at from moment) - interval '1 hour'
@@ -58,8 +58,8 @@ checks: Final = (
     ),
     ConsistencyCheck(
         "donation_subscriptions.first_charge_needs_donor",
-        "Without the donor only later gifts of plans are charged",
-        "Refund the payment, and look for what charged it",
+        "Only the later charges of regular donations are made without the donor",
+        "Refund the payment, and find out what made the charge",
         """
         select d.id from payment p join donation d on d.id = p.donation_id
         where p.off_session and d.subscription_due_on is null
