@@ -103,6 +103,9 @@ async def test_mistakes_are_told_and_what_is_not_offered_is_ignored(
         told(dedication="x" * 101),
     ):
         assert (await send(browser, made, **wrong)).status_code == 422, wrong
+    page = (await send(browser, made, **told(recipient_email=""))).text
+    assert page.count("Enter the email address of the person to email") == 2, "in the summary and at the field"
+    assert len(re.findall(r'class="[^"]*\bwrong\b', page)) == 1, "no other field is marked"
     plain = await factories.giving_link(service, api, currencies=["USD"])
     donation = await give(service, api, plain, **told())
     assert (donation["dedication"], await kept(service, tenant)) == (None, 0)

@@ -47,6 +47,8 @@ async def test_a_link_is_answered_as_it_was_made(service: Service, api: Client) 
     url = f"{service.db.deployment.base_urls.pages}/g/{slug}"
     assert (made["url"], made["qrCode"]) == (url, {"svg": f"{url}/qr.svg", "png": f"{url}/qr.png"})
     assert (made["organisationIds"], made["categoryId"], made["imageUrl"]) == ([organisation], None, None)
+    picture = (await api.get(f"/g/{slug}/qr.svg")).text
+    assert 'viewBox="0 0 ' in picture, "printed at any size"
     assert made["id"].startswith("sandbox_givinglink_")
     assert data(await api.get(f"/v1/giving-links/{made['id']}")) == made
 

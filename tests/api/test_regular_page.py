@@ -60,6 +60,8 @@ async def test_where_there_is_one_frequency_nothing_is_asked_and_it_is_said(stre
     page = await donor.look()
     assert 'name="frequency"' not in page.text
     assert "You’ll donate today and then every year, next on" in seen(page)
+    assert "How often: Yearly" in seen(page)
+    assert "Donate $25 every year" in seen(page).replace(".00", "")
     await donor.pay(await donor.begin())
     assert [(one["frequency"], one["status"]) for one in await plans(street)] == [("yearly", "active")]
 

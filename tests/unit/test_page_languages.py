@@ -6,7 +6,9 @@ from pathlib import Path
 from string import Formatter
 
 import pytest
+from babel import Locale
 
+from almoner.platform.pages import formats
 from almoner.platform.pages.translations import FALLBACK, LOCALE_FOLDER, Message, TranslationCatalogues
 from tests.architecture.sources import sources
 from tests.architecture.test_audited_actions import recorded
@@ -142,6 +144,13 @@ def test_arabic_counts_in_six_forms() -> None:
 def test_h9_counts_take_the_form_of_the_language(language: str, counts: tuple[int, ...], forms: int) -> None:
     stated = [TranslationCatalogues().language(language).text("page.problems", count=count) for count in counts]
     assert len({re.sub(r"\d+", "", sentence) for sentence in stated}) == forms
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_h9_days_are_counted_in_words_of_the_language(language: str) -> None:
+    days = formats.format_days(60, Locale.parse(language, sep="-"))
+    assert days.startswith("60")
+    assert ("day" in days) == (language == "en"), days
 
 
 def test_h9_figures_in_sentences_have_the_digits_of_the_language() -> None:

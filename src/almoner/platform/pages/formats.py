@@ -1,6 +1,7 @@
 """Formats money, dates and names in the reader's language (CLDR, with ISO 4217 decimals)."""
 
 import copy
+import math
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -8,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from typing import Final
 
-from babel import Locale, dates, lists, numbers, units
+from babel import Locale, dates, lists, numbers
 from babel.core import get_global
 
 from almoner.kit import money
@@ -68,7 +69,9 @@ def format_share(share: float, locale: Locale) -> str:
 
 def format_days(count: int, locale: Locale) -> str:
     """A number of days: ``60 days``."""
-    return localise_digits(units.format_unit(count, "duration-day", length="long", locale=locale), locale)
+    # Not units.format_unit, which finds no words where a language's long form is its short one.
+    days = dates.format_timedelta(timedelta(days=count), granularity="day", threshold=math.inf, locale=locale)
+    return localise_digits(days, locale)
 
 
 def format_day(day: date, locale: Locale) -> str:

@@ -469,5 +469,5 @@ def _qr_code(url: str, kind: str) -> bytes:
     if kind == "png":
         made.save(out, kind="png", scale=20, border=4)
     else:
-        made.save(out, kind="svg", scale=8, border=4, dark="#000", light="#fff")
+        made.save(out, kind="svg", unit="mm", border=4, dark="#000", light="#fff")  # a unit adds the viewBox
     return out.getvalue()

@@ -172,7 +172,9 @@ class DonationForm(msgspec.Struct, frozen=True):
             problems["dedication"] = "give.problem.dedication.missing"
         if told and not self.recipient_name:
             problems["recipient_name"] = "give.problem.recipient_name.missing"
-        if told and (problem := email_problem(self.recipient_email)):
+        if told and not self.recipient_email:
+            problems["recipient_email"] = "give.problem.recipient_email.missing"
+        elif told and (problem := email_problem(self.recipient_email)):
             problems["recipient_email"] = problem
         for field in ("dedication", "recipient_name"):
             if len(getattr(self, field)) > MAX_NAME:
