@@ -273,3 +273,9 @@ def test_v8_no_cell_of_the_file_begins_as_a_formula_does(begin: str) -> None:
     first, second, third = next(csv.reader(io.StringIO(line.decode(), newline="")))
     assert first == f"'{begin}HYPERLINK(1)"
     assert (second, third) == ('a "quoted", cell', "plain")
+
+
+@pytest.mark.parametrize("cell", ["-20.00", "-1300", "0.00"])
+def test_a_negative_amount_of_a_file_stays_a_number(cell: str) -> None:
+    assert csv_line([cell, f"{cell}+1", f"{cell}\n"]).startswith(f"{cell},".encode())
+    assert csv_line([f"-{cell}+1", f"-{cell}\n"]).startswith(b"'-")

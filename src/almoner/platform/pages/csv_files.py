@@ -12,8 +12,11 @@ from starlette.responses import StreamingResponse
 
 from almoner.platform.pages.headers import NO_PAGE
 
-_FORMULA: Final = re.compile(r"\s*[=+@\uff1d\uff0b\uff20-]|[\t\r\n]")
-"""What spreadsheets take for the beginning of a formula, also after blanks and in wide letters (CSV injection)."""
+_FORMULA: Final = re.compile(r"(?!-[0-9]+(\.[0-9]+)?\Z)(\s*[=+@\uff1d\uff0b\uff20-]|[\t\r\n])")
+"""What spreadsheets take for the beginning of a formula, also after blanks and in wide letters (CSV injection).
+
+A negative number is none: spreadsheets add it up.
+"""
 _READ_AHEAD: Final = 2
 """Parts of a file: its head, and its first rows."""
 
