@@ -310,7 +310,7 @@ async def test_a_developer_finds_why_a_webhook_failed_and_replays(
 ) -> None:
     developer = await desk(service, tenant, "developer")
     await developer.get(f"{developer.home}/webhooks/new")
-    form: dict[str, Any] = {"url": "http://127.0.0.1:9/hooks", "event": "organisation.updated"}
+    form: dict[str, Any] = {"url": "http://127.0.0.1:9/hooks", "event": "validation_invite.expired"}
     made = await developer.post(f"{developer.home}/webhooks/new", form)
     assert "whsec_" in made.text
     hook = data(await api.get("/v1/webhook-subscriptions"))[0]
@@ -318,12 +318,16 @@ async def test_a_developer_finds_why_a_webhook_failed_and_replays(
     shown = await developer.get(page)
     assert "whsec_" not in shown.text
     assert (await developer.post(page, do="test")).status_code == 303
+    invite = data(await api.post("/v1/validation-invites", {}))
+    await api.post("/v1/sandbox/simulate", {"id": invite["id"], "action": "expire"})
     await service.drain()
     await developer.get(page)
     assert "Attempt 1" in developer.text()
     await developer.get(f"{page}/replay")
     await developer.post(f"{page}/replay", failed_only="yes")
-    assert "events again, in order" in developer.text()
+    assert "There is nothing to send" in developer.text(), "the event is being retried"
+    await developer.post(f"{page}/replay", start=f"{service.db.deployment.clock.now():%Y-%m-%d}")
+    assert "1 event again" in developer.text()
     await developer.get(f"{page}/delete")
     assert (await developer.post(f"{page}/delete")).headers["location"].endswith("?done=deleted")
     refused = await developer.get(page)
@@ -331,8 +335,13 @@ async def test_a_developer_finds_why_a_webhook_failed_and_replays(
     await developer.get(f"{developer.home}/webhooks/new")
     wrong = await developer.post(f"{developer.home}/webhooks/new", url="nothing", event="organisation.updated")
     assert wrong.status_code == 422
+    assert 'value="donation_session.completed"' in wrong.text
+    assert 'value="donation.created"' not in wrong.text, "who may not know donors is not offered what names them"
+    assert "An owner can add an endpoint for them" in developer.text()
     named = await developer.post(f"{developer.home}/webhooks/new", url="http://127.0.0.1:9/x", event="donation.created")
     assert named.status_code == 422, "who may not know donors makes no endpoint that is told of them"
+    assert "donation.created name donors" in developer.text()
+    assert 'href="#events"' in named.text
     await developer.close()
 
 

@@ -1,5 +1,6 @@
 """Webhook endpoints: their health, their deliveries with each response, and the actions of developers."""
 
+from http import HTTPStatus
 from typing import Final
 
 from markupsafe import Markup
@@ -8,11 +9,12 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import PageContext, Visitor, redirect_to
 from almoner.access.accounts.page_texts import PageTexts, in_english_joined, texts_of
-from almoner.dashboard.domain import roles_with_scope
+from almoner.dashboard.domain import PERSONAL, has_scope, roles_with_scope
 from almoner.dashboard.member_api_client import CallRefused, MemberApiClient, Record
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
 from almoner.platform.events.event_types import EVENT_TYPES
+from almoner.platform.http.wire import personal_members
 
 PATH: Final = "/webhooks"
 _CALL: Final = "/v1/webhook-subscriptions"
@@ -60,6 +62,7 @@ class WebhookPages:
         """The form of a new endpoint, then its secret, this once."""
         chosen = [str(one) for one in visitor.form.getlist("event")]
         texts = texts_of(self._context, visitor)
+        personal = has_scope(visitor.person.roles, PERSONAL)
         problems: dict[str, Markup] = {}
         if visitor.form:
             try:
@@ -76,7 +79,8 @@ class WebhookPages:
             status=422 if problems else 200,
             typed=visitor.form_value("url"),
             chosen=chosen,
-            event_groups=_event_groups(texts),
+            event_groups=_event_groups(texts, personal=personal),
+            masked=not personal,
             problems=problems,
         )
 
@@ -175,11 +179,11 @@ class WebhookPages:
         return render_page(self._context, visitor, "webhook_secret.html", endpoint=endpoint)
 
 
-def _event_groups(texts: PageTexts) -> dict[str, list[str]]:
-    """The event types that can be chosen, by the records that they are about."""
+def _event_groups(texts: PageTexts, *, personal: bool) -> dict[str, list[str]]:
+    """The event types that can be chosen, by the records that they are about. ``personal``: also those with donors."""
     groups: dict[str, list[str]] = {}
-    for name in EVENT_TYPES:
-        if not name.startswith("internal."):
+    for name, event_type in EVENT_TYPES.items():
+        if not name.startswith("internal.") and (personal or not personal_members(event_type.record)):
             groups.setdefault(texts.record_name(name.partition(".")[0]), []).append(name)
     return groups
 
@@ -187,6 +191,8 @@ def _event_groups(texts: PageTexts) -> dict[str, list[str]]:
 def _form_problems(refused: CallRefused, texts: PageTexts) -> dict[str, Markup]:
     """The sentences of a refused form under its fields."""
     problems: dict[str, Markup] = {}
+    if refused.status == HTTPStatus.FORBIDDEN:
+        return {"events": in_english_joined(refused.reasons)}
     for reason in refused.reasons:
         field = "events" if "events" in reason.partition(" ")[0] else "url"
         label = texts.text("dashboard.webhook.events" if field == "events" else "dashboard.webhook.url")
