@@ -14,6 +14,10 @@ _IN_WORDS = frozenset(
     " cancellationReason checks allowedOrganisationTypes complianceFlags".split()
 )
 """Members whose values are a few that are known, besides statuses."""
+_MOMENTS = frozenset({"since", "due"})
+"""Members that are timestamps, besides those that end in At."""
+_FIRST = frozenset({"requirements"})
+"""What a record waits for comes before all that is known about it."""
 Label = Callable[[str], str]
 """The label of a field."""
 
@@ -40,12 +44,14 @@ def _section(
 ) -> Section:
     """``around``: the currency of the record that this one is in."""
     made, currency = Section(title), _currency_of(record) or around
-    for name, value in record.items():
+    for name, value in sorted(record.items(), key=lambda item: item[0] not in _FIRST):
         if name in _LEFT_OUT or value is None or value in ("", [], {}):
             continue
         called = label(name)
         if isinstance(value, Mapping):
-            made.sections.append(_section(called, value, home, names, label, currency))
+            below = _section(called, value, home, names, label, currency)
+            if (below.facts or below.sections) and value.get("id", "") is not None:
+                made.sections.append(below)
         elif isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
             listed = Section(called)
             listed.sections = [
@@ -87,8 +93,10 @@ def _fact(name: str, label: str, value: Any, currency: str | None, home: str, na
         return Fact(label, value, "amount", currency=currency) if currency else Fact(label, value)
     if name == "status" or name.endswith("Status"):
         return Fact(label, value, "status")
-    if name.endswith("At"):
+    if name.endswith("At") or name in _MOMENTS:
         return Fact(label, value, "moment")
+    if name == "language":
+        return Fact(label, value, "language")
     if isinstance(value, str) and (path := _path_of(value)):
         return Fact(label, names.get(value, value), "link", f"{home}{path}/{value}", id=value)
     if isinstance(value, str) and value.startswith(("https://", "http://")):

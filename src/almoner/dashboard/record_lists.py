@@ -269,7 +269,7 @@ INVITES: Final = RecordList(
     "/v1/validation-invites",
     "validation_invites:read",
     "validationinvite",
-    (_STATUS, Column("language"), _CREATED, Column("expiresAt", "moment"), _ID),
+    (_STATUS, Column("language", "language"), _CREATED, Column("expiresAt", "moment"), _ID),
     form=RecordForm(
         "validation_invites:write",
         (

@@ -38,6 +38,7 @@ def render_page(context: PageContext, visitor: Visitor, template: str, *, status
         moment=texts.moment,
         short_moment=texts.short_moment,
         age=texts.age,
+        language_name=texts.language_name,
         zone=texts.zone_name(),
         words=texts.language.html,
         parsed=datetime.fromisoformat,

@@ -58,6 +58,10 @@ class PageTexts:
         key = f"dashboard.{group}.{name}"
         return self.language.text(key) if self.language.has(key) else in_english(otherwise)
 
+    def language_name(self, tag: str) -> str:
+        """The name of a language."""
+        return formats.language_name(tag, self.language.locale)
+
     def number(self, number: int) -> str:
         """A count with its separators."""
         return formats.format_whole_number(number, self.language.locale)
@@ -91,7 +95,7 @@ def in_english_joined(reasons: Iterable[str]) -> Markup:
 
 def language_choices(tags: Iterable[str], texts: PageTexts) -> list[tuple[str, str]]:
     """The languages to choose from, with their names, in the order of the names."""
-    named = [(tag, formats.language_name(tag, texts.language.locale)) for tag in tags]
+    named = [(tag, texts.language_name(tag)) for tag in tags]
     return sorted(named, key=lambda pair: pair[1].casefold())
 
 

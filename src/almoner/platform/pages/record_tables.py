@@ -3,14 +3,16 @@
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-ColumnKind = Literal["id", "text", "amount", "status", "moment", "age", "organisation", "donor", "value", "yes_no"]
+ColumnKind = Literal[
+    "id", "text", "amount", "status", "moment", "age", "organisation", "donor", "value", "language", "yes_no"
+]
 SortKey = Literal["id", "name", "amount", "dueAt", "nextDonationAt", "status"]
 """``id``: the order of creation, which has an index with every filter. The others have one without filters alone.
 
 But ``status``: one status after the other, newest first: each is the list filtered by it.
 """
 FilterKind = Literal["choice", "text", "email", "day"]
-FactKind = Literal["text", "amount", "amounts", "status", "moment", "yes_no", "link", "address", "values"]
+FactKind = Literal["text", "amount", "amounts", "status", "moment", "yes_no", "language", "link", "address", "values"]
 Tone = Literal["good", "waiting", "bad"]
 
 
