@@ -52,6 +52,22 @@ async def test_a_filter_changes_the_list_alone_and_keeps_focus_address_and_histo
         assert site.complaints == []
 
 
+async def test_a_click_on_a_row_opens_its_record_unless_it_selects_text(site: Site) -> None:
+    here = await acme(site)
+    api = site.service.client(here.tenant.secret)
+    session = await factories.session(site.service, api)
+    await api.close()
+    async with site.donor() as page:
+        await enter(here, page, "owner", "/donation-sessions")
+        cell = page.locator(".sheet tbody td").nth(1)
+        await page.evaluate("row => getSelection().selectAllChildren(row)", await cell.element_handle())
+        await cell.dispatch_event("click")
+        await page.evaluate("getSelection().removeAllRanges()")
+        assert page.url.endswith("/donation-sessions")
+        await cell.click()
+        await page.wait_for_url(f"**/donation-sessions/{session['id']}")
+
+
 async def test_whatever_is_not_the_part_is_opened_as_a_page(site: Site) -> None:
     here = await acme(site)
     async with site.donor() as page:

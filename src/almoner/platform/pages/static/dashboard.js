@@ -172,6 +172,14 @@
     shown.after(button);
   }
 
+  // A click on a row opens its record, as its link does. Text in it can still be selected, and its other links work.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest(".sheet tbody tr")?.querySelector("th a");
+    if (!link || event.target.closest("a, button, input, label, summary") || String(getSelection())) return;
+    const { ctrlKey, metaKey, shiftKey } = event;
+    link.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, ctrlKey, metaKey, shiftKey }));
+  });
+
   // How long a claim lasts: announced when five minutes are left, and one. The server's clock counts.
   for (const shown of document.querySelectorAll("[data-until]")) {
     const end = Date.now() + (Date.parse(shown.dataset.until) - Date.parse(shown.dataset.now));
