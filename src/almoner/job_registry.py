@@ -56,6 +56,7 @@ from almoner.giving.requested_emails import jobs as requested_emails_jobs
 from almoner.giving.subscriptions.charging import jobs as charging_jobs
 from almoner.giving.subscriptions.donor_pages import jobs as donor_pages_jobs
 from almoner.giving.subscriptions.subscription_emails import jobs as subscription_emails_jobs
+from almoner.nonprofits.activities import jobs as activities_jobs
 from almoner.nonprofits.categories import service as categories
 from almoner.nonprofits.organisations import jobs as organisations_jobs
 from almoner.nonprofits.organisations.domain import Organisation
@@ -225,6 +226,7 @@ def _accounting_tasks() -> list[BackgroundTasks]:
 
 def _import_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
     return [
+        activities_jobs.tasks.collected,
         registers_jobs.tasks.collected,
         registers_jobs.refresh_tasks.using(parts.registers),
         registers_jobs.upload_tasks.using(registers_jobs.RegisterUploadContext(parts.blobs, get_register_source)),

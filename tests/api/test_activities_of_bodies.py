@@ -1,5 +1,6 @@
 """Activities of organisations: told with the rule, found by tag, and brought up to date when the rules change."""
 
+import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,13 +10,17 @@ import pytest
 
 from almoner.adapters.registers_irs_bmf import IrsBmfReader
 from almoner.nonprofits.activities import flows as activities_flows
+from almoner.nonprofits.activities import rules
 from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.nonprofits.registers import flows as registers_flows
 from tests.support.bmf import body, write
 from tests.support.client import Client, data
+from tests.support.console import act, entries, words
+from tests.support.operators import operator, signed_in
 from tests.support.service import Service
 
 APRIL = datetime(2026, 4, 13, tzinfo=UTC)
+PAGE = "/operator/activities"
 ORCHESTRA, UNKNOWN, CHURCH, NOTHING, TWO = "871000001", "871000002", "871000003", "871000004", "871000005"
 ROWS = [
     body(ORCHESTRA, "MARMOSET ENSEMBLE", NTEE_CD="A69Z"),
@@ -53,6 +58,17 @@ def tag(service: Service, code: str) -> str:
     return service.db.deployment.ids.text("activitytag", SUB_TAGS[code].tag_id)
 
 
+async def misread(service: Service, ein: str) -> None:
+    """Its code was read in another way by the rules of an earlier version."""
+    async with service.db.write() as tx:
+        await tx.execute(
+            'update organisation set tag_ids = $2, activities = \'{"LE106": "ntee:A69"}\' where id = '
+            "(select id from organisation where number_key = $1)",
+            ein,
+            [SUB_TAGS["LE106"].id],
+        )
+
+
 async def test_a_record_tells_each_sub_tag_with_its_tag_and_the_rule(api: Client, service: Service) -> None:
     orchestra = await one(api, ORCHESTRA)
     assert orchestra["activitySubTags"] == [
@@ -68,11 +84,11 @@ async def test_a_record_tells_each_sub_tag_with_its_tag_and_the_rule(api: Client
     ]
     assert (await one(api, NOTHING))["activitySubTags"] == []
 
-    async def rules(ein: str) -> dict[str, str]:
+    async def rules_of(ein: str) -> dict[str, str]:
         return {sub["name"]: sub["rule"] for sub in (await one(api, ein))["activitySubTags"]}
 
-    assert await rules(UNKNOWN) == {"Schools": "ntee:B2* (B2Z unknown)"}
-    assert await rules(CHURCH) == {
+    assert await rules_of(UNKNOWN) == {"Schools": "ntee:B2* (B2Z unknown)"}
+    assert await rules_of(CHURCH) == {
         "Religion (general)": "classification:03:7",
         "Churches and places of worship": "foundation:10",
     }
@@ -97,13 +113,8 @@ async def test_tags_sub_tags_and_wider_ones_filter(publishable: Client, service:
 async def test_new_rules_are_applied_to_what_is_loaded_and_history_tells(api: Client, service: Service) -> None:
     """As when an earlier version had read a code in another way."""
     before = await one(api, ORCHESTRA)
-    async with service.db.write() as tx:
-        await tx.execute(
-            'update organisation set tag_ids = $2, activities = \'{"LE106": "ntee:A69"}\' where id = '
-            "(select id from organisation where number_key = $1)",
-            ORCHESTRA,
-            [SUB_TAGS["LE106"].id],
-        )
+    await misread(service, ORCHESTRA)
+    async with service.db.read() as tx:
         events = await tx.fetchval("select count(*) from event")
     assert [sub["name"] for sub in (await one(api, ORCHESTRA))["activitySubTags"]] == ["Sports"]
     done = await activities_flows.retag_organisations(service.db, batch=2)
@@ -126,3 +137,24 @@ async def test_new_rules_are_applied_to_what_is_loaded_and_history_tells(api: Cl
             "select organisations, changed from activity_classification_run where completed_at is not null order by id"
         )
     assert [row["changed"] for row in stored][-2:] == [1, 0]
+
+
+async def test_the_console_applies_the_rules_and_suggests_sub_tags(api: Client, service: Service) -> None:
+    who = await operator(service, "administrator")
+    ada, rita = await signed_in(service, who), await signed_in(service, await operator(service, "reviewer"))
+    await misread(service, ORCHESTRA)
+    assert await act(ada, f"{PAGE}/apply") == PAGE
+    assert "A worker is applying the rules" in words(ada)
+    name = service.db.deployment.ids.text("operator", who.id)
+    assert await entries(service, "activities.apply_started", name) == 1
+    await service.drain()
+    assert [sub["name"] for sub in (await one(api, ORCHESTRA))["activitySubTags"]] == ["Orchestras"]
+    await rita.open(f"{PAGE}?name=Casper+Food+Bank&activities=We+give+food+to+families")
+    assert f"rules of {rules.VERSION} Completed" in words(rita)
+    assert "1 changed" in words(rita)
+    assert re.search(r"Food banks [A-Za-z ]+, SW301 Score 0\.\d\d\. Reasons: like Food banks", words(rita))
+    assert "Apply the rules" not in words(rita)
+    await rita.open(f"{PAGE}?name=Zzyzx")
+    assert "No sub-tag fits this description." in words(rita)
+    for browser in (ada, rita):
+        await browser.close()

@@ -35,6 +35,7 @@ VERIFICATIONS, MERGES = "api/test_console_verifications.py", "api/test_console_m
 UPLOADS = "worker/test_import_uploads.py"
 REGISTERS, LISTS = "worker/test_register_release.py", "worker/test_watchlist_refresh.py"
 FORMS: Final[Mapping[str, tuple[str, str]]] = {
+    "/activities/apply": ("api/test_activities_of_bodies.py", "activities.apply_started"),
     "/audit-chains/{scope}/prove": (AUDIT, "audit.proof_started"),
     "/bank-statement-lines/{id}/dismiss": (MONEY, "bank_statement_line.dismissed"),
     "/bank-statement-lines/{id}/match": (HERE, "bank_statement_line.assigned"),

@@ -16,6 +16,7 @@ NOBODY = "partner_01hzzzzzzzzzzzzzzzzzzzzzzz"
 NARROWER: Mapping[str, frozenset[Role]] = {
     **dict.fromkeys(
         (
+            "/activities/apply",
             "/health/jobs/retry",
             "/health/jobs/{id}/retry",
             "/health/jobs/{id}/drop",

@@ -8,6 +8,7 @@ from typing import Final
 
 DEPLOYMENT_ACTIONS: Final[Mapping[str, str]] = {
     "activities.applied": "Activity rules applied to all nonprofits",
+    "activities.apply_started": "Run of the activity rules for all nonprofits started",
     "audit.proof_started": "Proof of the audit log started",
     "backup.recorded": "Backup recorded",
     "bank_statement.discarded": "Uploaded bank statement discarded",

@@ -1,4 +1,4 @@
-"""The pages about registers, watch lists and organisations."""
+"""The pages about registers, watch lists, organisations and their activities."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,6 +8,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import Visitor
 from almoner.console.actions import ActionPages
 from almoner.console.context import ConsoleContext, Counter
+from almoner.console.data_activity_pages import ActivityPages
 from almoner.console.data_merge_pages import MERGES, MergePages, count_waiting
 from almoner.console.data_organisation_actions import OrganisationActions
 from almoner.console.data_organisation_pages import OrganisationPages
@@ -50,6 +51,7 @@ def routes(context: ConsoleContext) -> list[Route]:
         *UploadPages(context).routes(),
         *RegisterPages(context).routes(lists),
         *WatchlistPages(context).routes(actions),
+        *ActivityPages(context).routes(actions),
         *MergePages(context).routes(),
         *OrganisationActions(context).routes(),
         *OrganisationPages(context).routes(),

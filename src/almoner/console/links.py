@@ -46,6 +46,7 @@ _DATA: Final = (
     _link("Register imports", "/register-imports", ADMINISTRATORS, "Data"),
     _link("Watch lists", "/watch-lists", ADMINISTRATORS, "Data"),
     _link("Organisations", "/organisations", DATA_READERS, "Data"),
+    _link("Activities", "/activities", DATA_READERS, "Data"),
 )
 _PARTNERS: Final = (_link("Partners", "/partners", ADMINISTRATORS, "Partners"),)
 _HEALTH: Final = (

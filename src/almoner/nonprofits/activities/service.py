@@ -1,13 +1,18 @@
 """Lists activity tags and suggests sub-tags."""
 
 from collections.abc import Mapping
+from typing import Final
 from uuid import UUID
 
 from almoner.kit.errors import NotFound
-from almoner.nonprofits.activities import rules, suggestions
-from almoner.nonprofits.activities.domain import TAGS, AssignedTags, Tag
+from almoner.nonprofits.activities import rules, store, suggestions
+from almoner.nonprofits.activities.domain import TAGS, AssignedTags, RetaggingRun, Tag
 from almoner.nonprofits.activities.suggestions import SubTagSuggestion
 from almoner.nonprofits.registers.domain import RegisterEntry
+from almoner.platform.database.transactions import Tx
+
+RULES_VERSION: Final = rules.VERSION
+"""The version of the tags and rules of this release, a date."""
 
 
 def list_tags() -> list[Tag]:
@@ -38,3 +43,8 @@ def suggest_sub_tags(name: str, activities: str = "", objects: str = "") -> list
     From its name, and what a body says that it does and is for.
     """
     return suggestions.suggest_sub_tags(name, activities, objects)
+
+
+async def list_retagging_runs(tx: Tx, limit: int) -> list[RetaggingRun]:
+    """The latest runs that applied the rules to all organisations, newest first."""
+    return await store.list_retagging_runs(tx, limit)

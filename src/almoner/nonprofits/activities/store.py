@@ -84,6 +84,18 @@ async def update_retagging_progress(tx: Tx, application: RetaggingRun) -> None:
     )
 
 
+async def list_retagging_runs(tx: Tx, limit: int) -> list[RetaggingRun]:
+    """The latest retagging runs, newest first."""
+    rows = await tx.fetch(
+        """
+        select id, version, started_at, completed_at, organisations, changed
+        from activity_classification_run order by id desc limit $1
+        """,
+        limit,
+    )
+    return [RetaggingRun(**row) for row in rows]
+
+
 async def insert_retagging_load(tx: Tx, load_id: UUID, registry_id: UUID) -> None:
     """Store the load under which the tag changes of one registry are recorded."""
     await tx.execute(
