@@ -67,13 +67,20 @@ async def test_a_member_makes_a_link_with_nonprofits_found_by_search(
 
 async def test_a_refused_link_says_why_under_its_fields(service: Service, tenant: Tenant) -> None:
     finance = await desk(service, tenant, "finance")
+    listed = await finance.get(f"{finance.home}/giving-links")
+    assert listed.text.count(f'href="{finance.home}/giving-links/new"') == 1, "the empty list leads to the form"
     page = f"{finance.home}/giving-links/new"
-    await finance.get(page)
-    wrong = await finance.post(page, title="Rivers", suggestedAmounts="10\nplenty", currencies="EUR")
-    assert (wrong.status_code, "Enter an amount" in finance.text()) == (422, True)
-    unsaid = await finance.post(page, title="Rivers", suggestedAmounts="10")
+    form = (await finance.get(page)).text
+    assert re.findall(r'value="(\w+)" checked', form) == ["one_time"], "what the link has if nothing is changed"
+    assert 'name="categoryId"' not in form, "no category is there to choose"
+    wrong = await finance.post(page, title="Rivers", suggestedAmounts="$10, $25", currencies="EUR")
+    assert (wrong.status_code, "Enter one amount per line" in finance.text()) == (422, True)
+    unsaid = await finance.post(page, title="Rivers", suggestedAmounts="10", frequencies="one_time")
     assert unsaid.status_code == 422
     assert "must have either organisationIds or categoryId" in finance.text()
+    never = await finance.post(page, title="Rivers", organisationIds=await factories.nonprofit(service))
+    assert never.status_code == 422
+    assert "Frequencies must have at least" in finance.text()
     await finance.close()
 
 

@@ -83,8 +83,11 @@ async def test_a_slug_is_never_given_again(service: Service, api: Client, other:
     [
         ({"slug": "A"}, "body.slug must be at least 3 characters"),
         ({"slug": "win--ter"}, "body.slug must be lower-case letters, digits and single hyphens between them"),
-        ({"minimum": 500}, "body.currencies must name one currency with amounts or a goal"),
-        ({"goal": 500, "currencies": ["USD", "EUR"]}, "body.currencies must name one currency with amounts or a goal"),
+        ({"minimum": 500}, "body.currencies must contain exactly one currency if there are amounts or a goal"),
+        (
+            {"goal": 500, "currencies": ["USD", "EUR"]},
+            "body.currencies must contain exactly one currency if there are amounts or a goal",
+        ),
         ({"minimum": 1, "currencies": ["USD"]}, "body.minimum must be 100 or more in USD"),
         ({"expiresAt": "2001-01-01T00:00:00Z"}, "body.expiresAt must be in the future"),
         ({"allowedOrigins": ["https://x.example/path"]}, "body.allowedOrigins.0 must be an origin"),

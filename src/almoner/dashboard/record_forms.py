@@ -99,7 +99,8 @@ def body_of_form(
             inner[member] = _member_value(field, text, currency, texts)
         except _NoAmountError:
             example = formats.format_plain_amount(2500, currency, texts.language.locale)
-            problems[field.member] = texts.text("dashboard.refund.problem", example=example)
+            key = "dashboard.amounts.problem" if field.kind == "amounts" else "dashboard.refund.problem"
+            problems[field.member] = texts.text(key, example=example)
     return body, problems
 
 

@@ -229,7 +229,7 @@ def _problems(tx: Tx, link: GivingLink, link_input: GivingLinkInput, payable: Co
     problems = []
     if link.options.has_amounts or link.goal_minor is not None:
         if len(link.currencies) != 1:
-            problems.append("body.currencies must name one currency with amounts or a goal")
+            problems.append("body.currencies must contain exactly one currency if there are amounts or a goal")
         else:
             problems += find_amount_problems(link.options, link.currencies[0])
     if payable is not None:
