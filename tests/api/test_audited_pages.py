@@ -37,7 +37,9 @@ NEW = "purple monkeys read dishwashers"
 CHOSEN = {"password": NEW, "again": NEW}
 STEPS = frozenset({"/account", "{home}/forgotten", "{home}/prove"})
 """They lead to what leaves an entry: a mail whose link is used, or what only who has just proved it is them may do."""
-PREVIEWS = {f"{{home}}/application-forms/{{id}}{path}/preview" for path in ("", "/questions")}
+PREVIEWS = {
+    f"{{home}}/{page}/preview" for page in ("application-forms/{id}", "application-forms/{id}/questions", "brand")
+}
 UNRECORDED = frozenset({"{home}/reports", "{home}/reports/{id}", *PREVIEWS})
 """Whether a person gets the monthly mail, a report made anew from the ledger, and previews: nothing to trace."""
 BY_SCRIPT = frozenset({"{home}/sign-in/passkey", "{home}/invitation/passkey", "{home}/passkeys"})

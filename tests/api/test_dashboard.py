@@ -83,6 +83,7 @@ WHO_MAY: dict[str, frozenset[MemberRole]] = {
     "/disbursements/{disbursement}": EVERYBODY,
     "/disbursements/{disbursement}/donations.csv": FINANCE,
     "/brand": frozenset[MemberRole]({"owner"}),
+    "/brand/preview": frozenset[MemberRole]({"owner"}),
     "/limits": DEVELOPERS,
     "/webhooks": DEVELOPERS,
     "/webhooks/new": DEVELOPERS,
@@ -406,6 +407,7 @@ async def test_finance_reconciles_a_disbursement_to_its_donations(
     finance = await desk(service, tenant, "finance")
     shown = await finance.get(f"{finance.home}/disbursements/{disbursement['id']}")
     assert "Donations in this disbursement" in shown.text
+    assert f"${disbursement['amount'] / 100:.2f} API response" in finance.text()
     file = await finance.get(f"{finance.home}/disbursements/{disbursement['id']}/donations.csv")
     head, *lines = file.text.splitlines()
     assert head == "id,createdAt,amount,currencyCode,paidAmount"
@@ -425,6 +427,12 @@ async def test_an_owner_sets_colour_and_links_with_all_problems_at_once(service:
     async with service.db.read() as tx:
         account = await partners.get(tx, tenant.partner)
     assert (account.brand_colour, account.public_links.privacy) == ("#0d5c4a", "https://partner.example/privacy")
+    assert "#0d5c4a" in (await owner.get(f"{page}/preview")).text
+    await owner.get(page)
+    typed = await owner.post(f"{page}/preview", colour="#7a1f5c")
+    assert ("#7a1f5c" in typed.text, "#0d5c4a" in typed.text) == (True, False)
+    await owner.get(page)
+    assert (await owner.post(f"{page}/preview", colour="greenish")).status_code == 200
     await owner.get(page)
     await owner.post(page, colour="", privacy="")
     async with service.db.read() as tx:

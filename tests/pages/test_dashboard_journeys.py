@@ -97,6 +97,8 @@ async def test_an_owner_brands_the_page(site: Site) -> None:
         keyboard = Keyboard(page)
         await keyboard.press(page.get_by_role("link", name="Branding and links"))
         await keyboard.write(page.get_by_label("Colour"), "#7a1f5c")
+        hosted = page.frame_locator("iframe[name=preview]").locator("html")
+        await expect(hosted).to_have_css("--brand", "#7a1f5c")
         await keyboard.write(page.get_by_label("Website"), "https://www.example.org")
         await keyboard.press(page.get_by_role("button", name="Save"))
         await expect(page.locator(".notice")).to_contain_text("Saved.")

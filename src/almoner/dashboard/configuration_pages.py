@@ -73,14 +73,18 @@ def _as_typed(
     shown: Configuration, entered_values: Mapping[str, str | list[str]], account: PartnerAccount
 ) -> Configuration:
     """With what the form holds; a colour that is none is not shown."""
-    colour: str | None = str(entered_values["branding.primaryColor"])
-    try:
-        colours.parse_colour(colour or "")
-    except ValueError:
-        colour = None
     return replace(
         shown,
         display_name=str(entered_values["branding.displayName"] or account.name)[:_LONGEST_NAME],
-        primary_color=colour,
+        primary_color=valid_colour(str(entered_values["branding.primaryColor"])),
         checks=tuple(check for check in CHECKS if check in entered_values["checks"]),
     )
+
+
+def valid_colour(typed: str) -> str | None:
+    """The colour that was typed; None if it is none."""
+    try:
+        colours.parse_colour(typed)
+    except ValueError:
+        return None
+    return typed

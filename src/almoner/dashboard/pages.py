@@ -118,7 +118,7 @@ def routes(
         *DisbursementPages(context, records).routes(),
         *SubmissionPages(context, calls, records).routes(),
         *ReportPages(context).routes(),
-        *SettingsPages(context).routes(),
+        *SettingsPages(context, form_preview).routes(),
         *PreferencePages(context).routes(),
         *GalleryPages(context).routes(),
         *RefundLimitPages(context).routes(),

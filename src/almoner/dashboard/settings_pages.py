@@ -1,5 +1,6 @@
 """What owners set for their partner: the colour and the links of donors' and applicants' pages."""
 
+from dataclasses import replace
 from typing import Final
 
 from starlette.responses import Response
@@ -8,9 +9,12 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
 from almoner.access.accounts.page_texts import in_english
 from almoner.access.partners import service as partners
+from almoner.dashboard.configuration_pages import FormPreview, valid_colour
 from almoner.dashboard.rendering import render_page
+from almoner.kit.errors import NotFound
 from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Tx
+from almoner.validation.applications.configurations import service as configurations
 
 PATH: Final = "/brand"
 _LINKS: Final = ("website", "privacy", "terms", "contact")
@@ -27,12 +31,16 @@ class _Refused(Exception):
 class SettingsPages:
     """The page with the partner's settings."""
 
-    def __init__(self, context: PageContext) -> None:
+    def __init__(self, context: PageContext, render: FormPreview) -> None:
         self._context = context
+        self._render = render
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        return [self._context.route(PATH, self.change, "owner")]
+        return [
+            self._context.route(PATH, self.change, "owner"),
+            self._context.route(f"{PATH}/preview", self.preview, "owner"),
+        ]
 
     async def change(self, visitor: Visitor) -> Response:
         """Change the settings; an emptied field is removed."""
@@ -52,6 +60,7 @@ class SettingsPages:
             self._context,
             visitor,
             "brand.html",
+            frames=True,
             status=422 if problems else 200,
             values={name: visitor.form_value(name) if problems else stored[name] or "" for name in stored},
             links=_LINKS,
@@ -59,6 +68,17 @@ class SettingsPages:
             message="dashboard.brand.saved" if visitor.query.get("done") == "saved" else "",
             problems=problems,
         )
+
+    async def preview(self, visitor: Visitor) -> Response:
+        """Preview the hosted form of applications with the colour as stored or as entered. Nothing is saved."""
+        async with self._context.db.read() as tx:
+            account = await partners.get(tx, partner_of_visitor(visitor))
+            shown = await configurations.find_default(tx, partner_of_visitor(visitor))
+        if shown is None:
+            raise NotFound
+        if visitor.form:
+            account = replace(account, brand_colour=valid_colour(visitor.form_value("colour").strip()))
+        return self._render(account, replace(shown, primary_color=None), self._context.pages.language(visitor.language))
 
     async def _apply(self, tx: Tx, visitor: Visitor) -> None:
         """Store what was typed, and say what changed. Raises _Refused, with all problems."""
