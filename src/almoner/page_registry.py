@@ -205,8 +205,9 @@ def _giving_pages(
         own_bank_accounts(settings),
     )
     pages = PageRenderer(db.deployment, TEMPLATES, catalogues)
-    gateway = DonationPages(db, pages, checkout)
-    links = GivingLinkPages(db, pages, gateway, checkout, limiter, giving_link_disclosures(settings))
+    disclosures = giving_link_disclosures(settings)
+    gateway = DonationPages(db, pages, checkout, disclosures.notices)
+    links = GivingLinkPages(db, pages, gateway, checkout, limiter, disclosures)
     gifts = DonationStatusPages(db, PageRenderer(db.deployment, GIFT_TEMPLATES, catalogues), rules)
     statements = StatementPages(db, PageRenderer(db.deployment, STATEMENT_TEMPLATES, catalogues))
     giving = [*gateway.routes(), *EmailCodePages(db, gateway).routes(), *TransferPages(db, gateway, checkout).routes()]

@@ -218,8 +218,8 @@ class Settings(BaseSettings):
     )
     giving_notices: Path | None = Field(
         None,
-        description="TOML file with notices that a country or state requires on pages of giving links for its "
-        "nonprofits.",
+        description="TOML file with notices that a country or state requires for donations to its nonprofits, on "
+        "giving links and before regular donations.",
     )
     register_schedule: Path | None = Field(
         None, description="TOML file with the registers to refresh automatically, and their URLs."

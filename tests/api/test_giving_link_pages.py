@@ -373,7 +373,16 @@ def test_notices_are_read_from_the_operators_file(tmp_path: Path) -> None:
         '[[notice]]\ncountry = "USA"\nstate = "CA"\ntext = "Of California"\n[[notice]]\ncountry = "GBR"\ntext = "UK"\n'
     )
     assert load_notices(file) == (LegalNotice("USA", "CA", "Of California"), LegalNotice("GBR", None, "UK"))
-    for wrong in ("x = 1", '[[notice]]\ncountry = "XX"\ntext = "a"', '[[notice]]\ncountry = "USA"', "[[notice"):
+    regular = '[[notice]]\ncountry = "USA"\ntext = "a"\nregular = '
+    file.write_text(f"{regular}true")
+    assert load_notices(file) == (LegalNotice("USA", None, "a", regular=True),)
+    for wrong in (
+        f'{regular}"yes"',
+        "x = 1",
+        '[[notice]]\ncountry = "XX"\ntext = "a"',
+        '[[notice]]\ncountry = "USA"',
+        "[[notice",
+    ):
         file.write_text(wrong)
         with pytest.raises(ValueError, match=r"notice|Expected|at end"):
             load_notices(file)

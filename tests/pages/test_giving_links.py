@@ -44,6 +44,35 @@ async def test_without_a_script_a_mistake_is_told_and_mended(site: Site) -> None
 
 
 @pytest.mark.usefixtures("axe")
+@pytest.mark.parametrize("language", ["en", "ar"])
+async def test_every_state_of_a_link_is_for_everybody_on_a_telephone(site: Site, language: str) -> None:
+    link = await factories.giving_link(
+        site.service, site.api, currencies=["USD"], offersDedication=True, frequencies=["monthly", "one_time"]
+    )
+    monthly = await factories.giving_link(site.service, site.api, currencies=["USD"], frequencies=["monthly"])
+    ended = await factories.giving_link(site.service, site.api, active=False)
+    found: dict[str, list[str]] = {}
+    async with site.donor(locale=language, viewport={"width": 320, "height": 700}) as page:
+        await page.goto(link["url"])
+        await page.locator("details:has(#dedication) summary").click()
+        await expect(page.locator("#recipient_message")).to_be_visible()
+        found["dedication"] = await shortcomings(page)
+        await page.locator("#recipient_name").fill("Rose")
+        await page.locator("#email").fill("amina@example.org")
+        for state, dedicated in (("no amount, dedicated to nobody", ""), ("no address to notify", "Zoe")):
+            await page.locator("#dedication").fill(dedicated)
+            await page.locator("form button[type=submit]").first.click()
+            await expect(page.locator("#recipient_email-problem")).to_be_visible()
+            await expect(page.locator("#dedication-problem")).to_have_count(0 if dedicated else 1)
+            found[state] = await shortcomings(page)
+        for state, address in (("monthly", monthly["url"]), ("ended", ended["url"]), ("unknown", f"{ended['url']}x")):
+            await page.goto(address)
+            found[state] = await shortcomings(page)
+        await expect(page.locator("html")).to_have_attribute("dir", "rtl" if language == "ar" else "ltr")
+    assert {state: wrong for state, wrong in found.items() if wrong} == {}
+
+
+@pytest.mark.usefixtures("axe")
 async def test_the_pages_are_for_everybody_in_every_language(site: Site) -> None:
     bodies = [await factories.nonprofit(site.service, name=f"Very Long-Named Society No. {n}") for n in range(9)]
     shared = {"title": "Donaudampfschifffahrtsgesellschaftsappell", "text": "For all.\nNow.", "showsProgress": True}

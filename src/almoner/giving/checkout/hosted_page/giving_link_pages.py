@@ -304,17 +304,9 @@ class GivingLinkPages:
             raised_minor=progress.raised_minor if progress else None,
             donors=progress.donors if progress else None,
             days=formats.format_days(self._disclosures.days, language.locale),
-            notices=self._notices(giving, language),
+            notices=self.views.legal_notices(giving, language, regular=False),
             framed_by=link.allowed_origins if framed else (),
         )
-
-    def _notices(self, giving: SessionView, language: Language) -> list[tuple[str, str]]:
-        country = giving.cause.country_code
-        return [
-            (one.state or formats.country_name(country, language.locale) or country, one.text)
-            for one in self._disclosures.notices
-            if one.country_code == country
-        ]
 
     def _form(
         self,

@@ -1,4 +1,4 @@
-"""Reads the notices that an operator writes for pages of giving links: a TOML file."""
+"""Reads the notices that an operator writes for giving links and regular donations: a TOML file."""
 
 import tomllib
 from pathlib import Path
@@ -9,11 +9,11 @@ from almoner.nonprofits.countries.domain import COUNTRIES
 
 _MOST_NOTICES: Final = 200
 _LONGEST: Final = 2000
-_KEYS: Final = {"country", "state", "text"}
+_KEYS: Final = {"country", "state", "text", "regular"}
 
 
 def load_notices(file: Path) -> tuple[LegalNotice, ...]:
-    """Load legal notices (``[[notice]]``: ``country``, ``text``, ``state``). Raises OSError, ValueError."""
+    """Load legal notices: tables ``[[notice]]`` with the fields of LegalNotice. Raises OSError, ValueError."""
     content = tomllib.loads(file.read_text("utf-8"))
     tables = content.get("notice", [])
     if set(content) - {"notice"} or not isinstance(tables, list) or len(tables) > _MOST_NOTICES:
@@ -22,11 +22,14 @@ def load_notices(file: Path) -> tuple[LegalNotice, ...]:
 
 
 def _notice(number: int, table: object) -> LegalNotice:
-    if not isinstance(table, dict) or set(table) - _KEYS or not all(isinstance(one, str) for one in table.values()):
-        raise ValueError(f"notice {number} must have country, text and perhaps state, all texts")
+    if not isinstance(table, dict) or set(table) - _KEYS:
+        raise ValueError(f"notice {number} must have country, text and perhaps state and regular")
+    texts = [one for key, one in table.items() if key != "regular"]
+    if not all(isinstance(one, str) for one in texts) or not isinstance(table.get("regular", False), bool):
+        raise ValueError(f"notice {number}: country, text and state must be texts, and regular true or false")
     country, text, state = table.get("country", ""), table.get("text", "").strip(), table.get("state")
     if country not in COUNTRIES:
         raise ValueError(f"notice {number}: country must be three letters such as USA")
     if not 1 <= len(text) <= _LONGEST:
         raise ValueError(f"notice {number}: text must have 1 to {_LONGEST} characters")
-    return LegalNotice(country, state, text)
+    return LegalNotice(country, state, text, table.get("regular", False))

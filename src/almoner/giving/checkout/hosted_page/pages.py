@@ -3,7 +3,7 @@
 GET settles a choice not yet made and asks the provider about a payment that was begun, no more.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -30,7 +30,7 @@ from almoner.giving.checkout.donations.domain import (
     WrongTargetCurrency,
 )
 from almoner.giving.checkout.hosted_page import device_cookie, domain, form_cookie, service
-from almoner.giving.checkout.hosted_page.ports import Checkout
+from almoner.giving.checkout.hosted_page.ports import Checkout, LegalNotice
 from almoner.giving.checkout.hosted_page.schemas import MAX_LENGTH, TRANSFER, DonationForm, Problems, email_problem
 from almoner.giving.checkout.hosted_page.service import SessionView
 from almoner.giving.checkout.hosted_page.views import EmailForm, FormNotice, HostedPageViews, redirect_to
@@ -105,14 +105,16 @@ def with_error_pages(handler: Handler[S]) -> Handler[S]:
 class DonationPages:
     """The hosted donation pages."""
 
-    def __init__(self, db: Database, pages: PageRenderer, checkout: Checkout) -> None:
+    def __init__(
+        self, db: Database, pages: PageRenderer, checkout: Checkout, notices: Sequence[LegalNotice] = ()
+    ) -> None:
         self._db = db
         self._pages = pages
         self._checkout = checkout
         self._clock = db.deployment.clock
         self._vault = db.deployment.vault
         self._origin = origin_of_url(db.deployment.base_urls.pages)
-        self.views = HostedPageViews(pages, checkout.origin)
+        self.views = HostedPageViews(pages, checkout.origin, notices)
 
     def routes(self) -> list[Route]:
         """Starlette routes."""

@@ -15,12 +15,14 @@ from almoner.kit.money import EXPONENTS
 class LegalNotice:
     """A legal notice that must be shown when donations for nonprofits of a place are requested.
 
-    ``state``: part of the country; None: all of it.
+    ``state``: part of the country; None: all of it. ``regular``: shown to donors before they agree to a regular
+    donation, on giving links and the pages of sessions; others are shown on giving links.
     """
 
     country_code: str
     state: str | None
     text: str
+    regular: bool = False
 
 
 @dataclass(frozen=True, slots=True)

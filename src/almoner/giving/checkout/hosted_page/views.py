@@ -13,6 +13,7 @@ from almoner.giving.checkout.card_testing.domain import RateLimited, WaitReason
 from almoner.giving.checkout.donations.domain import GIFT_PAGE_PURPOSE, Donation
 from almoner.giving.checkout.hosted_page import branding
 from almoner.giving.checkout.hosted_page.domain import DonationAmounts
+from almoner.giving.checkout.hosted_page.ports import LegalNotice
 from almoner.giving.checkout.hosted_page.schemas import GIFT_AID_FIELDS, DonationForm, Problems
 from almoner.giving.checkout.hosted_page.service import SessionView
 from almoner.giving.checkout.payments.domain import TRANSFER_LIFETIME, FeeSchedule
@@ -112,10 +113,11 @@ class EmailForm:
 
 
 class HostedPageViews:
-    """Renders every state. ``provider_origin``: where the form leads after the post."""
+    """Renders every state. ``provider_origin``: where the form leads after the post. ``notices``: of the operator."""
 
-    def __init__(self, pages: PageRenderer, provider_origin: str) -> None:
+    def __init__(self, pages: PageRenderer, provider_origin: str, notices: Sequence[LegalNotice] = ()) -> None:
         self._pages = pages
+        self._notices = notices
         self._provider_origin = provider_origin
 
     def language(self, giving: SessionView) -> Language:
@@ -154,6 +156,9 @@ class HostedPageViews:
             "notice": notice,
             "transfer": transfer and "one_time" in giving.session.frequencies,
             "frequencies": self._frequency_choices(giving, form, language),
+            "regular_notices": []
+            if giving.session.frequencies == ONE_TIME
+            else self.legal_notices(giving, language, regular=True),
             "frequency_problem": next((key for field, key in problems.items() if field.startswith("frequency-")), None),
             "another": "another" in problems or form.another,
             "action": action,
@@ -169,6 +174,15 @@ class HostedPageViews:
             return self._pages.render_shared_page(shared, "gift.html", language, **context)
         page = self._pages.render_page("gift.html", language, status=status, script=True, **context)
         return _with_retry_after(page, notice)
+
+    def legal_notices(self, giving: SessionView, language: Language, *, regular: bool) -> list[tuple[str, str]]:
+        """The place and the text of the operator's notices for the nonprofit's country."""
+        country = giving.cause.country_code
+        return [
+            (one.state or formats.country_name(country, language.locale) or country, one.text)
+            for one in self._notices
+            if (one.country_code, one.regular) == (country, regular)
+        ]
 
     def _frequency_choices(self, giving: SessionView, form: DonationForm, language: Language) -> list[FrequencyChoice]:
         deployment = self._pages.deployment
