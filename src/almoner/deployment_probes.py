@@ -20,6 +20,15 @@ _MAIL_ADVICE = "Correct ALMONER_MAIL_URL and ALMONER_MAIL_FROM."
 _STORAGE_ADVICE = "Create the bucket or folder, and check ALMONER_DOCUMENTS_URL and its credentials."
 _STRIPE_ADVICE = "Check ALMONER_STRIPE_SECRET_KEY and the webhook endpoint at Stripe. See docs/guides/stripe.md."
 _CERTIFICATE_ADVICE = "Renew the certificate at your proxy, and reload the proxy."
+_CERTIFICATE_ADVICES: Final = {
+    **dict.fromkeys((62, 64), "Use a certificate for this name at your proxy, and reload the proxy."),
+    **dict.fromkeys(
+        (18, 19, 20, 21),
+        "Use a certificate of a public authority at your proxy, with the whole chain. If your own authority issued it, "
+        "add the authority to the trusted certificates of this machine (update-ca-certificates).",
+    ),
+}
+"""By OpenSSL's code: another name, no trusted issuer. What is not here is solved by a new certificate."""
 _CERTIFICATE_SECONDS: Final = 5.0
 """How long a host may take to show its certificate: what cannot be reached from here is no failure."""
 CERTIFICATE_NOTICE: Final = timedelta(days=14)
@@ -90,7 +99,8 @@ async def check_certificate(host: str, port: int, now: datetime, context: ssl.SS
         async with asyncio.timeout(_CERTIFICATE_SECONDS):
             end = await find_certificate_end(host, port, context)
     except ssl.SSLError as error:
-        return CheckResult("certificate", "failed", f"{host}: {error}", _CERTIFICATE_ADVICE, host)
+        advice = _CERTIFICATE_ADVICES.get(getattr(error, "verify_code", 0), _CERTIFICATE_ADVICE)
+        return CheckResult("certificate", "failed", f"{host}: {error}", advice, host)
     except OSError as error:
         reason = str(error) or f"no answer within {_CERTIFICATE_SECONDS:.0f} s"
         return CheckResult("certificate", "skipped", f"{host} cannot be reached from this machine: {reason}", host=host)

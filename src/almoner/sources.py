@@ -133,12 +133,16 @@ def build_watchlist_refresh_context(
 ) -> WatchlistRefreshContext:
     """Watch lists that refresh themselves. Raises UnsafeSettings when their schedule cannot be kept."""
     return WatchlistRefreshContext(
-        _read_schedule(
-            "ALMONER_WATCHLIST_SCHEDULE", settings.watchlist_schedule, get_watchlist_source, policy, WatchlistRefused
-        ),
-        outbound,
-        settings.watchlists_folder,
-        telemetry,
+        read_watchlist_schedule(settings, policy), outbound, settings.watchlists_folder, telemetry
+    )
+
+
+def read_watchlist_schedule(
+    settings: Settings, policy: AddressPolicy
+) -> tuple[refresh_schedule.ScheduledRefresh[WatchlistSource], ...]:
+    """The schedule that the settings name, none by default. Raises UnsafeSettings."""
+    return _read_schedule(
+        "ALMONER_WATCHLIST_SCHEDULE", settings.watchlist_schedule, get_watchlist_source, policy, WatchlistRefused
     )
 
 

@@ -63,6 +63,13 @@ async def test_a_deployment_that_works(service: Service, tmp_path: Path) -> None
     stored = [path for path in (tmp_path / "documents").rglob("*") if path.is_file()]
     assert stored == [], "the file that was written is removed"
 
+    (tmp_path / "schedule.toml").write_text("nonsense = [")
+    named = {"BANK_ACCOUNTS": "absent.toml", "GIVING_NOTICES": "none.toml", "WATCHLIST_SCHEDULE": "schedule.toml"}
+    for setting, file in named.items():
+        status, found = await checked(service, tmp_path, **{setting: str(tmp_path / file)})
+        assert (status, found["settings"]["status"]) == (1, "failed"), found
+        assert found["settings"]["found"].startswith(f"ALMONER_{setting}: "), found
+
 
 async def test_everything_that_is_wrong_is_told_at_once(service: Service, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
@@ -165,7 +172,10 @@ async def test_a_certificate_that_expires_soon_is_told_in_time(tmp_path: Path) -
             at = now + timedelta(days=later)
             found = await check_certificate("localhost", port, at, authority.trusting())
             assert (found.status, found.found[:21]) == (status, "localhost: expires on"), found
-        assert (await check_certificate("localhost", port, now)).status == "failed", "no client trusts it"
+        untrusted = await check_certificate("localhost", port, now)
+        assert (untrusted.status, "update-ca-certificates" in untrusted.advice) == ("failed", True), untrusted
+        other = await check_certificate("127.0.0.1", port, now, authority.trusting())
+        assert (other.status, "for this name" in other.advice) == ("failed", True), other
     gone = await check_certificate("localhost", free_port(), now)
     assert gone.status == "skipped", gone
     with socket.create_server(("127.0.0.1", 0)) as mute:

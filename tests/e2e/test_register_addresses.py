@@ -34,6 +34,6 @@ async def test_a_register_is_imported_from_its_address_once(empty_database: Test
         assert "sends a web page" in " ".join(printed.split())
         status, printed = await almoner("registers", "import", "irs-bmf", "nowhere.csv")
         assert status != 0
-        assert "neither a file or folder nor a web address" in " ".join(printed.split())
+        assert "neither a file or folder nor a web address, seen from /" in " ".join(printed.split())
         async with service.db.read() as tx:
             assert await tx.fetchval("select count(*) from register_load") == 1

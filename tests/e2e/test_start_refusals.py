@@ -2,16 +2,19 @@
 
 import asyncio
 import base64
+import errno
 import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Literal
 
 import asyncpg
 import pytest
 
 from almoner import settings
+from almoner.cli import local
 from almoner.cli.failures import explain_error
 from almoner.platform.database.postgres import PostgresServer
 from tests.support import forks
@@ -57,6 +60,32 @@ async def failed_alone(*words: str | bytes, output: str = os.devnull) -> str:
     assert ended.returncode > 0
     (line,) = ended.stderr.decode().splitlines()
     return line
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("/root/.postgresql/postgresql.key", "cannot be read (Permission denied): set HOME to the home folder"),
+        ("/root/register.csv", "cannot be read or written by this account (Permission denied): use a path"),
+    ],
+)
+def test_a_file_of_another_account_is_one_sentence(file: str, said: str) -> None:
+    line = explain_error(PermissionError(errno.EACCES, "Permission denied", file))
+    assert line is not None
+    assert line.startswith(f"{file} {said}")
+
+
+@pytest.mark.parametrize(("environment", "named"), [("production", True), ("sandbox", False)])
+def test_a_folder_outside_of_a_unit_s_sandbox(
+    environment: Literal["production", "sandbox"], named: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    given = settings.Settings.model_construct(
+        environment=environment, data_dir=tmp_path, documents_url=str(tmp_path / "file" / "documents")
+    )
+    with pytest.raises(settings.UnsafeSettings, match=r"ALMONER_DOCUMENTS_URL is .*, or give it to the") as refused:
+        local.ensure_folders(given, "server")
+    assert ("ReadWritePaths=" in str(refused.value)) == named
 
 
 @pytest.mark.parametrize("command", [("serve",), ("worker",), ("partners", "list")])

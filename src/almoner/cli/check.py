@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from almoner import deployment_probes, migrations, settings
+from almoner import deployment_probes, migrations, providers, settings, sources
 from almoner.cli import failures, local
 from almoner.cli.database import run_with_database
 from almoner.kit.time import SystemClock
@@ -65,6 +65,9 @@ async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
         return [
             CheckResult("settings", "warning", sentence, "Correct or remove it.")
             for sentence in settings.unknown_settings()
+        ] + [
+            CheckResult("settings", "failed", sentence, "Correct the file, or let the account of the service read it.")
+            for sentence in _unusable_files(given, clock)
         ] or [CheckResult("settings", "ok", "complete, and none is unknown")]
 
     async def database() -> list[CheckResult]:
@@ -84,6 +87,23 @@ async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
         *deployment_probes.build_external_probes(given, clock, mail_to),
     ]
     return [one async for one in run_probes(probes)]
+
+
+def _unusable_files(given: Settings, clock: BusinessClock) -> list[str]:
+    """The problems of files that the settings name. With them, no server or worker starts."""
+    problems: list[str] = []
+    receivers = settings.build_deployment(given, clock).receivers
+    for read in (
+        lambda: providers.own_bank_accounts(given),
+        lambda: providers.giving_link_disclosures(given),
+        lambda: sources.read_register_schedule(given, receivers),
+        lambda: sources.read_watchlist_schedule(given, receivers),
+    ):
+        try:
+            read()
+        except settings.UnsafeSettings as unsafe:
+            problems += unsafe.problems
+    return problems
 
 
 def _describe_database(settings: Settings, report: inspection.DatabaseReport) -> list[CheckResult]:

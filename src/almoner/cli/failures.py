@@ -4,6 +4,7 @@ import errno
 import socket
 import ssl
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -105,8 +106,16 @@ def _explain_file_error(error: OSError) -> str | None:
         return f"The disk is full ({error}): free some space, or set ALMONER_DATA_DIR to a folder on another disk."
     if isinstance(error, FileNotFoundError | NotADirectoryError | IsADirectoryError) and error.filename is not None:
         return f"{error.filename} cannot be used ({error.strerror}): check the path."
+    if isinstance(error, PermissionError) and PurePath(str(error.filename)).parent.name == ".postgresql":
+        return (  # as the database driver looks for a client certificate
+            f"{error.filename} cannot be read ({error.strerror}): set HOME to the home folder of the account that runs "
+            "this command."
+        )
     if isinstance(error, PermissionError) or error.errno == errno.EROFS:
-        return f"{error.filename} is not writable ({error.strerror}): run as its owner, or set ALMONER_DATA_DIR."
+        return (
+            f"{error.filename} cannot be read or written by this account ({error.strerror}): use a path that it has "
+            "access to, run as the owner, or set ALMONER_DATA_DIR."
+        )
     return None
 
 

@@ -80,8 +80,9 @@ def ensure_folders(settings: Settings, role: Role) -> None:
         if wrong is not None:
             problems.append(f"{PREFIX}{name} is {folder}, which is no folder that can be written to ({wrong})")
     if problems:
+        sandboxed = "" if settings.sandbox else "; in a unit of systemd, also list it in ReadWritePaths="
         raise UnsafeSettings(
-            [f"{problem}: create it, or give it to the account of the service" for problem in problems]
+            [f"{problem}: create it, or give it to the account of the service{sandboxed}" for problem in problems]
         )
 
 

@@ -94,7 +94,8 @@ async def resolve_files(
             elif await asyncio.to_thread(Path(place).exists):
                 found.append(Path(place))
             else:
-                raise FetchRefused(f"{place} is neither a file or folder nor a web address")
+                where = "" if Path(place).is_absolute() else f", seen from {Path.cwd()}"
+                raise FetchRefused(f"{place} is neither a file or folder nor a web address{where}")
     finally:
         await outbound.close()
     return found, fetched
