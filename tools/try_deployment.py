@@ -29,7 +29,7 @@ FOLDER: Final = PROJECT / ".cache" / "deployments"
 RELEASE: Final = "bookworm"
 GUIDE: Final = PROJECT / "docs" / "guides" / "systemd.md"
 CONTAINERFILE: Final = PROJECT / "deploy" / "container" / "Containerfile"
-MACHINE: Final = "systemd-sysv,dbus,ca-certificates,openssl,curl"
+MACHINE: Final = "systemd-sysv,dbus,ca-certificates"
 _OUTSIDE: Final = {"/etc/resolv.conf": "/etc/resolv.conf", "/etc/ssl/certs/ca-certificates.crt": "/etc/ssl/try.crt"}
 _PIP: Final = {"PIP_CERT": "/etc/ssl/try.crt", "DEBIAN_FRONTEND": "noninteractive"}
 """How the package index of this machine is reached."""
@@ -386,6 +386,7 @@ def try_systemd(*, again: bool) -> None:
     )
     (machine / "etc/systemd/system/steps.service").write_text(
         "[Unit]\nAfter=multi-user.target\n[Service]\nType=oneshot\nExecStart=/bin/bash /root/steps.sh\n"
+        "Environment=HOME=/root\n"  # as in the shell of root
         "StandardOutput=file:/root/steps.log\nStandardError=inherit\nExecStopPost=/bin/systemctl --no-block poweroff\n"
         "[Install]\nWantedBy=default.target\n"
     )
