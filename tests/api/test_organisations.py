@@ -283,7 +283,7 @@ async def test_numbered_pages_without_words(api: Client) -> None:
         ({"page": "41"}, "query.page reaches the first 1000 results only; narrow the query or use a cursor"),
         ({"page": "9" * 30}, "query.page reaches the first 1000 results only; narrow the query or use a cursor"),
         ({"query": "x" * 501}, "query.query must be at most 500 characters"),
-        ({"countryCode": "US"}, "query.countryCode must match the pattern ^[A-Z]{3}$"),
+        ({"countryCode": "US"}, "query.countryCode must be three capital letters, such as USA"),
         ({"countryCode": "usa"}, "query.countryCode"),
         ({"type[]": "charity"}, "query.type[]"),
         ({"type": "charity"}, "query.type[]"),
@@ -300,6 +300,12 @@ async def test_bad_filters_are_named(api: Client, query: dict[str, Any], reason:
     error = answer.json()["error"]
     assert (answer.status_code, error["code"]) == (400, "bad_request")
     assert any(found_.startswith(reason) for found_ in error["reasons"]), error["reasons"]
+
+
+async def test_an_id_of_another_type_is_named(api: Client) -> None:
+    error = (await api.get("/v1/organisations/sandbox_donation_01j3sc8phefk1smjrx5rzm0mbd")).json()["error"]
+    assert error["code"] == "not_found"
+    assert error["reasons"][0].startswith("path.id must be an ID such as sandbox_organisation_")
 
 
 async def test_page_and_cursor_exclude_each_other(api: Client) -> None:

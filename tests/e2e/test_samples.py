@@ -67,7 +67,8 @@ def test_samples_of_guides_in_python(sandbox: Running) -> None:
         )  # fmt: skip
         donation = next(one for one in client.donations.list() if one.hosted and one.hosted.session_id == session.id)
         names: dict[str, Any] = {"client": client, "donation_id": donation.id, "print": lambda *_: None}
-        for guide in ("refunds", "hosted-form", "webhooks"):
+        names["organisation_id"] = organisation.id
+        for guide in ("donations", "refunds", "hosted-form", "webhooks"):
             text = (PROJECT / "docs" / "guides" / f"{guide}.md").read_text("utf-8")
             exec(text.split("```python\n")[1].partition("```")[0], names)
         assert (names["donation"].id, names["invite"].status) == (donation.id, "open")

@@ -20,9 +20,7 @@ from tools import reference
 from tools.clients.api_model import Api, Operation, words_of
 from tools.clients.typescript_client import camel, method_name
 
-pytestmark = pytest.mark.long  # fetches the compiler
-
-JOURNEY = Path(__file__).parent / "typescript" / "journey.mjs"
+PROGRAMS = Path(__file__).parent / "typescript"
 SECRET = "whsec_" + base64.b64encode(b"k" * 32).decode()
 BODY = '{"object":"event",  "data":{"id":"event_1","eventType":"donation.created","eventData":{"amount":5}}}'
 
@@ -57,6 +55,27 @@ async def _known(sandbox: Running) -> dict[str, str]:
     return found
 
 
+async def node(program: str, *arguments: str | Path) -> Any:
+    """What a program prints."""
+    command = ["node", PROGRAMS / program, *arguments]
+    ran = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+async def test_a_gift_its_delivery_its_refund_and_an_invite(sandbox: Running, typescript_client: Path) -> None:
+    seen = await node("gift.mjs", typescript_client / "dist", sandbox.secret_key, sandbox.base_url)
+    assert seen["refunded"] == [True, 1000]
+    assert seen["invite"].startswith(f"{sandbox.base_url}/apply?token=")
+    no_scheme, with_version, no_answer, no_id = seen["messages"]
+    assert "with http or https and without /v1, not localhost:" in no_scheme
+    assert with_version.endswith(f"without /v1, not {sandbox.base_url}/v1")
+    assert no_answer.startswith("No answer from http://127.0.0.1:9: ")
+    assert no_id == "The identifier after /v1/donations/ is empty"
+    assert not seen["keyIsLogged"]
+
+
+@pytest.mark.long
 async def test_every_call_its_errors_long_lists_lost_connections_and_webhooks(
     sandbox: Running, typescript_client: Path, tmp_path: Path
 ) -> None:
@@ -87,10 +106,7 @@ async def test_every_call_its_errors_long_lists_lost_connections_and_webhooks(
         "pdf": str(letter),
     }
     (tmp_path / "plan.json").write_text(json.dumps(plan))
-    command = ["node", str(JOURNEY), str(typescript_client / "dist"), str(tmp_path / "plan.json")]
-    ran = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
-    seen = json.loads(ran.stdout)
+    seen = await node("journey.mjs", typescript_client / "dist", tmp_path / "plan.json")
     assert seen["calls"].keys() == {operation.id for operation in planned}
     lists = {operation.id for operation in operations if operation.answer == "list"}
     assert {name for name, call in seen["calls"].items() if call["ok"] and call["list"]} <= lists

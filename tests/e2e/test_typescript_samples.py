@@ -17,7 +17,7 @@ pytestmark = pytest.mark.long  # fetches the compiler
 SHOP = PROJECT / "examples" / "shop" / "typescript"
 RUN = Path(__file__).parent / "typescript" / "sample.mjs"
 GIVEN = Path(__file__).parent / "typescript" / "given.d.ts"
-GUIDES = ("docs/guides/hosted-form.md", "docs/guides/refunds.md", "docs/guides/webhooks.md")
+GUIDES = ("docs/guides/donations.md", "docs/guides/hosted-form.md", "docs/guides/refunds.md", "docs/guides/webhooks.md")
 BLOCK = re.compile(r"```(?:ts|typescript)\n(.*?)```", re.DOTALL)
 
 

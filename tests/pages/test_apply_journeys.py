@@ -205,6 +205,8 @@ async def test_leaving_and_coming_back_on_another_device_loses_nothing(site: Sit
     invite = await invited(site.api)
     async with site.donor() as first:
         await first.goto(invite["url"])
+        title = await first.locator("h1").inner_text()
+        await expect(first).to_have_title(title)
         await first.locator("main a.button").click()
         await first.locator("#q").fill("harbour lights")
         await first.locator(".bodies button").first.click()
@@ -215,6 +217,7 @@ async def test_leaving_and_coming_back_on_another_device_loses_nothing(site: Sit
         async with site.donor(**PHONE) as second:
             await second.goto(invite["url"])
             await expect(second.get_by_role("heading", name="Welcome back")).to_be_visible()
+            await expect(second).to_have_title(f"Welcome back – {title}")
             await second.locator("main a.button").click()
             await expect(second.locator(".papers li")).to_have_count(1)
             await second.locator("main .actions button").click()

@@ -16,6 +16,7 @@ import pytest
 import standardwebhooks
 from almoner_client import (
     Almoner,
+    AlmonerError,
     ApiConnectionError,
     ApiTimeoutError,
     WebhookVerificationError,
@@ -114,6 +115,12 @@ def test_members_of_a_later_version_are_kept() -> None:
     assert (donation.status, dict(donation.unknown)) == ("PLEDGED", {"colour": "green"})
 
 
+@pytest.mark.parametrize("base_url", ["give.example.org", "localhost:8080", "https://give.example.org/v1/"])
+def test_an_address_that_no_call_can_reach_is_refused(base_url: str) -> None:
+    with pytest.raises(AlmonerError, match="http or https and without /v1"):
+        Almoner("sk_sandbox_x", base_url=base_url)
+
+
 class Answers(BaseHTTPRequestHandler):
     """Gives the answers that the server holds, one after the other; None ends the connection."""
 
@@ -193,6 +200,12 @@ def test_an_error_of_a_later_version_has_the_class_of_its_status() -> None:
         client.donations.get("donation_1")
 
 
+def test_a_page_prints_its_records() -> None:
+    body = json.dumps({"object": "donation", "data": [{"id": "donation_1"}], "totalResults": 7, "pageSize": 1})
+    with answering((200, {}, body.encode())) as (client, _):
+        assert repr(client.donations.list()).startswith("Page(total_results=7, data=[Donation(id='donation_1'")
+
+
 def test_what_is_wrong_is_not_tried_again() -> None:
     with answering((400, {}, problem("bad_request"))) as (client, seen), pytest.raises(errors.BadRequest):
         client.donations.cancel("donation_1")
@@ -209,7 +222,10 @@ def test_a_wait_that_is_too_long_is_the_callers() -> None:
 
 
 def test_a_lost_connection_and_a_late_answer_are_told_apart() -> None:
-    with answering(None, max_retries=0) as (client, seen), pytest.raises(ApiConnectionError) as lost:
+    with (
+        answering(None, max_retries=0) as (client, seen),
+        pytest.raises(ApiConnectionError, match="No answer from http://127") as lost,
+    ):
         client.donations.cancel("donation_1")
     assert lost.value.idempotency_key == seen[0][0]["Idempotency-Key"]
     silent = ThreadingHTTPServer(("127.0.0.1", 0), Answers)  # takes connections and never answers

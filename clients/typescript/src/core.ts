@@ -53,7 +53,7 @@ export interface Call {
 export function path(texts: TemplateStringsArray, ...parts: string[]): string {
   return texts.reduce((made, text, at) => {
     const part = parts[at - 1];
-    if (part === undefined || part === "") throw new TypeError("an identifier in the path must not be empty");
+    if (part === undefined || part === "") throw new TypeError(`The identifier after ${texts[0]} is empty`);
     return made + encodeURIComponent(part) + text;
   });
 }
@@ -78,14 +78,20 @@ export class Page<T extends object> implements AsyncIterable<T> {
   readonly data: T[];
   readonly totalResults: number;
   readonly pageSize: number;
+  readonly #core: Core;
+  readonly #call: Call;
+  readonly #options: Options | undefined;
 
   constructor(
-    private readonly core: Core,
-    private readonly call: Call,
-    private readonly options: Options | undefined,
+    core: Core,
+    call: Call,
+    options: Options | undefined,
     /** The whole answer, with what it says beside the records. */
     readonly answer: ListAnswer<T>,
   ) {
+    this.#core = core;
+    this.#call = call;
+    this.#options = options;
     this.data = answer.data;
     this.totalResults = answer.totalResults;
     this.pageSize = answer.pageSize;
@@ -104,7 +110,7 @@ export class Page<T extends object> implements AsyncIterable<T> {
   private async beside(link: string | null | undefined): Promise<Page<T> | null> {
     if (!link) return null;
     // Only the query of a link is taken: the key goes to one address alone.
-    return this.core.page<T>({ ...this.call, search: new URL(link).search }, this.options);
+    return this.#core.page<T>({ ...this.#call, search: new URL(link).search }, this.#options);
   }
 
   /** This page and all that follow. */
@@ -138,9 +144,18 @@ export class PagePromise<T extends object> implements PromiseLike<Page<T>>, Asyn
 
 /** Sends calls. */
 export class Core {
-  constructor(readonly options: ClientOptions) {
-    if (!options.apiKey) throw new AlmonerError("apiKey is missing");
-    if (!options.baseUrl) throw new AlmonerError("baseUrl is missing");
+  // A field that is private to the runtime, too: who logs a page or a client does not log the key.
+  readonly #options: ClientOptions;
+
+  constructor(options: ClientOptions) {
+    if (!options.apiKey) throw new AlmonerError("Pass apiKey: a secret key (sk_...) or a publishable key (pk_...)");
+    const baseUrl = options.baseUrl?.replace(/\/+$/, "");
+    if (!/^https?:\/\//.test(baseUrl ?? "") || baseUrl.endsWith("/v1")) {
+      throw new AlmonerError(
+        `Pass baseUrl like https://give.example.org, with http or https and without /v1, not ${baseUrl}`,
+      );
+    }
+    this.#options = { ...options, baseUrl };
   }
 
   /** The record of an answer. */
@@ -190,7 +205,7 @@ export class Core {
     read: (response: Response) => Promise<B>,
   ): Promise<[B, string | null]> {
     const key = call.keyed ? (options.idempotencyKey ?? randomKey()) : undefined;
-    const retries = options.maxRetries ?? this.options.maxRetries ?? 2;
+    const retries = options.maxRetries ?? this.#options.maxRetries ?? 2;
     for (let attempt = 0; ; attempt += 1) {
       const last = attempt >= retries;
       let wait = Math.min(8, 0.5 * 2 ** attempt) * (0.5 + Math.random() / 2);
@@ -204,14 +219,14 @@ export class Core {
         if (told !== null) wait = told + Math.random() / 10;
       } catch (error) {
         if (error instanceof AlmonerError || options.signal?.aborted) throw error;
-        if (last) throw failure(error, key);
+        if (last) throw failure(error, key, this.#options.baseUrl);
       }
       await sleep(wait * 1000, options.signal);
     }
   }
 
   private fetch(call: Call, options: Options, key: string | undefined): Promise<Response> {
-    const headers = new Headers({ Authorization: `Bearer ${this.options.apiKey}`, Accept: call.accept ?? "application/json" });
+    const headers = new Headers({ Authorization: `Bearer ${this.#options.apiKey}`, Accept: call.accept ?? "application/json" });
     if (key !== undefined) headers.set("Idempotency-Key", key);
     for (const name of call.headers ?? []) {
       const value = call.parameters?.[name];
@@ -224,10 +239,10 @@ export class Core {
       headers.set("Content-Type", "application/json");
       body = JSON.stringify(call.body);
     }
-    const late = AbortSignal.timeout(options.timeoutMs ?? this.options.timeoutMs ?? 30_000);
+    const late = AbortSignal.timeout(options.timeoutMs ?? this.#options.timeoutMs ?? 30_000);
     const signal = options.signal ? AbortSignal.any([options.signal, late]) : late;
-    const address = this.options.baseUrl.replace(/\/+$/, "") + call.path + (call.search ?? search(call));
-    return (this.options.fetch ?? fetch)(address, { method: call.method, headers, body, signal });
+    const address = this.#options.baseUrl + call.path + (call.search ?? search(call));
+    return (this.#options.fetch ?? fetch)(address, { method: call.method, headers, body, signal });
   }
 }
 
@@ -276,10 +291,10 @@ function remember<T extends object>(answer: T, requestId: string | null): T {
   return answer;
 }
 
-function failure(error: unknown, key: string | undefined): ApiConnectionError {
+function failure(error: unknown, key: string | undefined, baseUrl: string): ApiConnectionError {
   const late = error instanceof DOMException && error.name === "TimeoutError";
   const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
-  const told = `${error instanceof Error ? error.message : String(error)}${cause}`;
+  const told = `No answer from ${baseUrl}: ${error instanceof Error ? error.message : String(error)}${cause}`;
   return late ? new ApiTimeoutError(told, key, error) : new ApiConnectionError(told, key, error);
 }
 

@@ -3,16 +3,16 @@ import { Resources } from "./generated/resources.js";
 
 /** Calls the API. Keep one for the whole program. Every method has the name of its call. */
 export class Almoner extends Resources {
-  private readonly given: ClientOptions;
+  readonly #given: ClientOptions;
 
   constructor(options: ClientOptions) {
     super(new Core(options));
-    this.given = options;
+    this.#given = options;
   }
 
   /** A client with other time-outs, retries or another transport. */
   withOptions(options: Partial<ClientOptions>): Almoner {
-    return new Almoner({ ...this.given, ...options });
+    return new Almoner({ ...this.#given, ...options });
   }
 }
 

@@ -66,7 +66,12 @@ def options_of(api_key: str | None, base_url: str | None, timeout: float, max_re
         raise _errors.AlmonerError("Pass api_key, or set ALMONER_API_KEY")
     if not address:
         raise _errors.AlmonerError("Pass base_url, or set ALMONER_BASE_URL")
-    return Options(base_url=address.rstrip("/"), api_key=key, timeout=timeout, max_retries=max_retries)
+    address = address.rstrip("/")
+    if not address.startswith(("http://", "https://")) or address.endswith("/v1"):
+        raise _errors.AlmonerError(
+            f"{address!r} is not a base URL: it is like https://give.example.org, with http or https and without /v1"
+        )
+    return Options(base_url=address, api_key=key, timeout=timeout, max_retries=max_retries)
 
 
 class Attempts:
@@ -130,7 +135,7 @@ class Attempts:
     def failure(self, error: httpx.TransportError) -> _errors.ApiConnectionError:
         """What the caller is told of a connection that failed."""
         kind = _errors.ApiTimeoutError if isinstance(error, httpx.TimeoutException) else _errors.ApiConnectionError
-        return kind(f"{type(error).__name__}: {error}", self.key)
+        return kind(f"No answer from {self._options.base_url}: {type(error).__name__}: {error}", self.key)
 
     def close(self) -> None:
         """Close the file that was opened here."""

@@ -48,6 +48,9 @@ class _PageView(Generic[R]):
         self._record = record
         self._page = page
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(total_results={self.total_results}, data={self.data})"
+
     @property
     def data(self) -> list[R]:
         """The records of this page alone."""

@@ -95,6 +95,10 @@ _TYPES: Final = {
     "missing": "is required",
 }
 
+_PATTERNS: Final = {
+    "^[A-Z]{3}$": "must be three capital letters, such as USA for a country or USD for a currency",
+}
+
 
 def error_sentence(error: ErrorDetails, place: str) -> str:
     """A Pydantic error as a sentence that names the field: ``body.email is required``."""
@@ -116,7 +120,8 @@ def error_sentence(error: ErrorDetails, place: str) -> str:
                 f"{field} must have at least {context['min_length']} entr{'ies' if context['min_length'] > 1 else 'y'}"
             )
         case "string_pattern_mismatch":
-            return f"{field} must match the pattern {context['pattern']}"
+            pattern = context["pattern"]
+            return f"{field} {_PATTERNS.get(pattern, f'must match the pattern {pattern}')}"
         case "literal_error" | "enum":
             return f"{field} must be one of {context['expected']}"
         case "json_invalid":

@@ -280,9 +280,10 @@ class ApiApplication:
             if mark is None:
                 arguments[name] = text
                 continue
-            value: UUID | None = self._db.deployment.ids.parse(mark.type, text)
+            ids = self._db.deployment.ids
+            value: UUID | None = ids.parse(mark.type, text)
             if value is None:
-                raise NotFound
+                raise NotFound(f"path.{name} must be an ID such as {ids.example(mark.type)}")
             arguments[name] = value
         if bound.names_records:
             request.scope["almoner.path"] = request.path
