@@ -8,7 +8,12 @@ import asyncpg
 import pytest
 from PIL import Image
 
+from almoner.access.credentials.domain import AuditContext
 from almoner.access.keys import service as keys
+from almoner.access.members import service as members
+from almoner.access.sso import service as sso
+from almoner.access.sso.domain import ProviderSettings
+from almoner.platform.audit.log import Actor
 from tests.support import factories
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
@@ -18,6 +23,11 @@ from tests.support.operators import operator, signed_in
 from tests.support.service import Service, Tenant
 
 PARTNERS = "/operator/partners"
+ISSUER = "https://id.example.org"
+BOUND = """
+insert into sign_on_identity (partner_id, issuer, subject, person_id, bound_by, bound_at, last_used_at)
+values ($1, $3, 'ann', $2, 'account', now(), now())
+"""
 DONOR = "ada.lovelace@example.org"
 
 
@@ -177,6 +187,50 @@ async def test_keys_and_members(service: Service, tenant: Tenant, admin: Browser
         assert await entries(service, action, tenant.partner) >= 1, action
 
 
+async def test_details_groups_and_sso(service: Service, tenant: Tenant, admin: Browser, name: str) -> None:
+    own, ids = f"{PARTNERS}/{name}", service.db.deployment.ids
+    person = await member(service, tenant, "developer")
+    async with service.db.write() as tx:
+        group = await members.create_group(tx, tenant.partner, {"displayName": "Tills"}, [person.id])
+        settings = ProviderSettings(
+            "Example ID", ISSUER, "client-7", "hidden-words", groups_claim="groups", roles={"staff": "finance"}
+        )
+        await sso.save_provider(tx, AuditContext(Actor("system", "tests"), None), tenant.partner, settings)
+        await tx.execute(BOUND, tenant.partner.id, person.id, ISSUER)
+    theirs = f"{own}/members/{ids.text('member', person.id)}"
+    await admin.open(own)
+    assert "Tills no role; members: 1" in words(admin)
+    assert f"Issuer {ISSUER} Client ID client-7 Client secret stored Yes" in words(admin)
+    assert "Role of staff finance" in words(admin)
+    assert "hidden-words" not in admin.page.text if admin.page else False
+    await act(admin, f"{own}/groups/{ids.text('group', group.id)}/role", {"role": "support"})
+    await act(admin, f"{theirs}/details", {"name": "Ann Other", "email": "ann.other@example.org"})
+    await admin.open(own)
+    assert "Tills support; members: 1" in words(admin)
+    assert "Ann Other" in words(admin)
+    await act(admin, f"{theirs}/unlink", {})
+    await admin.open(f"{theirs}/unlink")
+    assert "This member is not linked to an SSO provider." in words(admin)
+    await act(admin, f"{own}/sso/remove", {})
+    await admin.open(f"{own}/sso/remove")
+    assert "This partner has no SSO." in words(admin)
+    await act(admin, f"{theirs}/remove", {})
+    assert (await admin.get(f"{theirs}/details")).status_code == 404
+    for action in ("group.mapped", "member.changed", "identity.unbound", "provider.removed", "member.removed"):
+        assert await entries(service, action, tenant.partner) == 1, action
+
+
+async def test_the_last_owner_stays(service: Service, tenant: Tenant, admin: Browser, name: str) -> None:
+    owner = await desk(service, tenant, "owner")
+    async with service.db.read() as tx:
+        [only] = await members.list_page(tx, tenant.partner)
+        text = tx.ids.text("member", only.person.id)
+    await admin.open(f"{PARTNERS}/{name}/members/{text}/remove")
+    refused = await admin.post(f"{PARTNERS}/{name}/members/{text}/remove")
+    assert (refused.status_code, "owner" in words(admin)) == (422, True)
+    await owner.close()
+
+
 async def test_another_partners_keys_and_members_are_not_found(
     service: Service, tenant: Tenant, admin: Browser, name: str
 ) -> None:
@@ -186,6 +240,10 @@ async def test_another_partners_keys_and_members_are_not_found(
     text = service.db.deployment.ids.text("member", person.id)
     assert (await admin.get(f"{PARTNERS}/{name}/members/{text}/roles")).status_code == 200
     assert (await admin.get(f"{PARTNERS}/{theirs}/members/{text}/roles")).status_code == 404
+    async with service.db.write() as tx:
+        group = tx.ids.text("group", (await members.create_group(tx, tenant.partner, {"displayName": "Tills"})).id)
+    assert (await admin.get(f"{PARTNERS}/{name}/groups/{group}/role")).status_code == 200
+    assert (await admin.get(f"{PARTNERS}/{theirs}/groups/{group}/role")).status_code == 404
 
 
 async def test_an_operator_looks_at_a_partners_pages_announced_and_read_only(

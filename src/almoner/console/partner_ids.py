@@ -1,4 +1,4 @@
-"""The partner, key and member that a console URL refers to."""
+"""The partner, key, member and group that a console URL refers to."""
 
 from collections.abc import Collection
 from uuid import UUID
@@ -8,7 +8,7 @@ from almoner.access.accounts.page_guard import Visitor
 from almoner.access.keys.domain import ApiKey
 from almoner.access.keys.service import NoSuchKey
 from almoner.access.members import service as members
-from almoner.access.members.domain import MembershipState
+from almoner.access.members.domain import Group, MembershipState, NoSuchGroup
 from almoner.access.members.service import api_keys
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
@@ -71,6 +71,18 @@ async def member_of_path(tx: Tx, visitor: Visitor) -> MembershipState:
     try:
         return await members.get_member(tx, Partner(account.id), person_id)
     except NoSuchPerson:
+        raise NotFound from None
+
+
+async def group_of_path(tx: Tx, visitor: Visitor) -> Group:
+    """The partner's group in the URL. Raises NotFound."""
+    account = await partner_of_path(tx, visitor)
+    group_id = tx.ids.parse("group", _segment(visitor, 3))
+    if group_id is None:
+        raise NotFound
+    try:
+        return await members.get_group(tx, Partner(account.id), group_id, with_members=False)
+    except NoSuchGroup:
         raise NotFound from None
 
 

@@ -6,7 +6,9 @@ from almoner.access.accounts.page_guard import Visitor
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.members import service as members
 from almoner.access.members.domain import MembershipState
+from almoner.access.members.service import member_details
 from almoner.access.people.domain import MEMBER_ROLES, MemberRole
+from almoner.access.sso.service import identities
 from almoner.console.actions import ActionField, ActionPage, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
@@ -18,8 +20,11 @@ Change = Callable[[Tx, Partner, AuditContext, MembershipState, Mapping[str, str]
 
 def member_actions(context: ConsoleContext) -> list[ConsoleAction]:
     """All actions for members."""
+    return [_invite(context), *_change_actions(context), *_membership_actions(context), *_sign_in_actions(context)]
+
+
+def _change_actions(context: ConsoleContext) -> list[ConsoleAction]:
     return [
-        _invite(context),
         _of_member(
             context,
             "roles",
@@ -27,16 +32,27 @@ def member_actions(context: ConsoleContext) -> list[ConsoleAction]:
             "Save roles",
             ["These roles replace those granted before. Roles from SSO or groups do not change. We email the member."],
             lambda tx, scope, by, one, values: members.change_roles(tx, scope, by, one.person.id, _roles(values)),
-            with_roles=True,
+            fields=lambda one: _role_fields(one.granted),
         ),
         _of_member(
             context,
-            "resend",
-            "Resend the invitation",
-            "Send invitation",
-            ["We email the member a new link that expires in 7 days. The link in the old invitation stops working."],
-            lambda tx, scope, by, one, _values: members.resend_invitation(tx, scope, by, one.person.id),
+            "details",
+            "Change name and email address",
+            "Save changes",
+            [
+                "If the member signs in with their email address, they sign in with the new one from now on.",
+                "Links that we sent before the change stop working. We notify the old address.",
+            ],
+            lambda tx, scope, by, one, values: member_details.update_details(
+                tx, scope, by, one.person.id, name=values["name"], email=values["email"] or None
+            ),
+            fields=_detail_fields,
         ),
+    ]
+
+
+def _membership_actions(context: ConsoleContext) -> list[ConsoleAction]:
+    return [
         _of_member(
             context,
             "deactivate",
@@ -55,6 +71,30 @@ def member_actions(context: ConsoleContext) -> list[ConsoleAction]:
         ),
         _of_member(
             context,
+            "remove",
+            "Remove the member",
+            "Remove",
+            [
+                "The member is deleted, with all sign-in methods, and is signed out of all sessions.",
+                "The member's past actions stay in the audit log. You cannot undo this.",
+            ],
+            lambda tx, scope, by, one, _values: members.remove_member(tx, scope, by, one.person.id),
+        ),
+    ]
+
+
+def _sign_in_actions(context: ConsoleContext) -> list[ConsoleAction]:
+    return [
+        _of_member(
+            context,
+            "resend",
+            "Resend the invitation",
+            "Send invitation",
+            ["We email the member a new link that expires in 7 days. The link in the old invitation stops working."],
+            lambda tx, scope, by, one, _values: members.resend_invitation(tx, scope, by, one.person.id),
+        ),
+        _of_member(
+            context,
             "reset",
             "Reset sign-in methods",
             "Reset sign-in methods",
@@ -64,6 +104,15 @@ def member_actions(context: ConsoleContext) -> list[ConsoleAction]:
                 "We notify the member by email and send a new invitation.",
             ],
             lambda tx, scope, by, one, _values: members.reset_second_factor(tx, scope, by, one.person.id),
+        ),
+        _of_member(
+            context,
+            "unlink",
+            "Unlink the member from SSO",
+            "Unlink",
+            ["The member can no longer sign in with SSO and loses the roles from SSO. We email the member."],
+            lambda tx, scope, by, one, _values: members.unlink_provider_account(tx, scope, by, one.person.id),
+            closed=_unlinkable_reason,
         ),
     ]
 
@@ -75,6 +124,18 @@ def _role_fields(held: frozenset[str] = frozenset()) -> list[ActionField]:
         )
         for role in MEMBER_ROLES
     ]
+
+
+def _detail_fields(one: MembershipState) -> list[ActionField]:
+    return [
+        ActionField("name", "Full name", required=False, value=one.person.shown_name, maxlength=255),
+        ActionField("email", "Email address", required=False, value=one.person.email or "", maxlength=255),
+    ]
+
+
+async def _unlinkable_reason(tx: Tx, one: MembershipState) -> str:
+    """Why the member cannot be unlinked. Empty if they can."""
+    return "" if await identities.list_by_person(tx, one.person) else "This member is not linked to an SSO provider."
 
 
 def _roles(entered_values: Mapping[str, str]) -> list[MemberRole]:
@@ -118,13 +179,21 @@ def _of_member(
     sentences: list[str],
     change: Change,
     *,
-    with_roles: bool = False,
+    fields: Callable[[MembershipState], list[ActionField]] = lambda _: [],
+    closed: Callable[[Tx, MembershipState], Awaitable[str]] | None = None,
 ) -> ConsoleAction:
     async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
         account, one = await partner_of_path(tx, visitor), await member_of_path(tx, visitor)
         who = f"{one.person.shown_name}, who signs in to {account.name} as {one.person.user_name}."
-        fields = _role_fields(one.granted) if with_roles else []
-        return ActionPage(title, button, partner_path(tx, account), account.name, [who, *sentences], fields=fields)
+        return ActionPage(
+            title,
+            button,
+            partner_path(tx, account),
+            account.name,
+            [who, *sentences],
+            fields=fields(one),
+            closed=await closed(tx, one) if closed else "",
+        )
 
     async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
         account, one = await partner_of_path(tx, visitor), await member_of_path(tx, visitor)

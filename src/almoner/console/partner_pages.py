@@ -10,16 +10,18 @@ from almoner.access.accounts.page_guard import Visitor
 from almoner.access.keys import service as keys
 from almoner.access.keys.domain import ApiKey
 from almoner.access.members import service as members
-from almoner.access.members.domain import MembershipState
+from almoner.access.members.domain import Group, MembershipState
 from almoner.access.members.service import api_keys
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
+from almoner.access.sso import service as sso
 from almoner.console.actions import ActionPages
 from almoner.console.context import ConsoleContext, Counter
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.logo_uploads import LOGO, upload_logo
 from almoner.console.operator_start_page import StartPageSection
+from almoner.console.partner_group_actions import group_actions, provider_facts, role_words
 from almoner.console.partner_ids import PATH, partner_of_path, partner_path
 from almoner.console.partner_key_pages import KEY_KINDS, PartnerKeyPages
 from almoner.console.partner_member_actions import member_actions
@@ -34,6 +36,7 @@ from almoner.validation.applications.configurations import service as configurat
 
 COUNTERS: Final[dict[str, Counter]] = {}
 _MEMBERS: Final = 100
+_GROUPS: Final = 100
 _LONGEST_NAME: Final = 200
 
 
@@ -50,7 +53,7 @@ def routes(context: ConsoleContext) -> list[Route]:
     return [
         *ListRouteBuilder(context).routes(pages.declared()),
         context.route(f"{PATH}/new", pages.create, *roles, fresh=True),
-        *actions.routes(*settings_actions(context), *member_actions(context)),
+        *actions.routes(*settings_actions(context), *member_actions(context), *group_actions(context)),
         context.route(f"{PATH}/{{id}}/logo", pages.logo, *roles, upload=LOGO),
         *PartnerKeyPages(context).routes(actions),
         *PartnerViewPages(context).routes(actions),
@@ -146,7 +149,7 @@ class _PartnerPages:
         return await upload_logo(self._context, visitor, store, longest_side=side, back=back, back_words=account.name)
 
     async def show(self, visitor: Visitor) -> Response:
-        """Show a partner: its settings, its keys (without secrets) and its members."""
+        """Show a partner: its settings, its keys (without secrets), its members, its groups and its SSO."""
         async with self._context.db.read() as tx:
             account = await partner_of_path(tx, visitor)
             scope = Partner(account.id)
@@ -155,6 +158,8 @@ class _PartnerPages:
             if after and after_id is None:
                 raise NotFound
             people = await members.list_page(tx, scope, after_id, _MEMBERS + 1)
+            groups = await members.list_groups(tx, scope, limit=_GROUPS + 1)
+            provider, redirect = await sso.find(tx, scope), sso.redirect_uri(tx, scope)
             held = await keys.list_by_partner(tx, scope)
             limits = await partners.list_support_refund_limits(tx, scope)
             text = tx.ids.text("partner", account.id)
@@ -171,6 +176,9 @@ class _PartnerPages:
             pause=_pause(account),
             keys=[self._key(one, usable=one.is_usable(real_now)) for one in held],
             members=[self._member(one) for one in shown],
+            groups=[self._group(one, size) for one, size in groups[:_GROUPS]],
+            more_groups=len(groups) > _GROUPS,
+            sso=provider_facts(provider, redirect) if provider else [],
             next_members=self._context.id_text("member", shown[-1].person.id) if len(people) > _MEMBERS else None,
             page_keys=[
                 ("s", "Settings"),
@@ -205,6 +213,10 @@ class _PartnerPages:
             "active": one.person.active,
             "invitable": one.person.active and not one.has_joined,
         }
+
+    def _group(self, one: Group, size: int) -> Mapping[str, object]:
+        text = self._context.id_text("group", one.id)
+        return {"id": text, "name": one.display_name, "role": role_words(one.role), "size": size}
 
 
 def _settings(account: PartnerAccount, limits: Mapping[str, int]) -> list[Fact]:
