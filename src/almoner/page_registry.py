@@ -177,6 +177,7 @@ def _console_routes(parts: PageParts, gate: PageGuard, beside: Sequence[Route]) 
         preview,
         tuple(REGISTER_SOURCES),
         tuple(WATCHLIST_SOURCES),
+        parts.limits,
     )
     pages = PageRenderer(parts.db.deployment, console_pages.TEMPLATES, parts.catalogues)
     routes = console_pages.routes(ConsoleContext(parts.db, gate, pages, services))

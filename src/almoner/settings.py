@@ -21,12 +21,12 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from almoner import settings_values
 from almoner.kit.ids import Ids
 from almoner.kit.public_links import PublicLinks
+from almoner.kit.rates import Rate as Rate
 from almoner.kit.time import Clock
 from almoner.platform.crypto import Vault
 from almoner.platform.deployment import BaseUrls, Deployment, Environment
 from almoner.platform.outbound.addresses import AddressPolicy
 from almoner.settings_values import NO_SCANNER, StripeAccount
-from almoner.settings_values import Rate as Rate
 
 PREFIX = "ALMONER_"
 _LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -457,6 +457,15 @@ class Settings(BaseSettings):
     def secret_key_rate(self) -> Rate:
         """The limit of a secret key (settled 8)."""
         return self.rate_limit_secret or (Rate(25, 50) if self.sandbox else Rate(100, 200))
+
+    @property
+    def key_rates(self) -> Mapping[str, Rate]:
+        """The limit of a key by its kind."""
+        return {
+            "secret": self.secret_key_rate,
+            "publishable": self.rate_limit_publishable,
+            "scim": self.rate_limit_scim,
+        }
 
     @property
     def metrics_secret(self) -> str | None:

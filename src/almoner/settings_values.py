@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import SecretStr
 
+from almoner.kit import rates
 from almoner.platform.crypto import MASTER_KEY_BYTES
 from almoner.platform.outbound.email_addresses import is_email_address
 
@@ -40,13 +41,6 @@ _STRIPE_KEY: Final = re.compile(r"(?:sk|rk)_(?:test|live)_[0-9A-Za-z]{4,250}", r
 _STRIPE_SECRET: Final = re.compile(r"whsec_[0-9A-Za-z]{4,200}", re.ASCII)
 
 
-class Rate(NamedTuple):
-    """A limit: requests per second, and how many may come at once."""
-
-    per_second: float
-    burst: int
-
-
 class StripeAccount(NamedTuple):
     """A Stripe account: its keys and fees."""
 
@@ -63,16 +57,7 @@ def parse_words(value: object) -> object:
 
 def parse_rate_limit(value: object) -> object:
     """``25/50``: 25 per second, 50 at once."""
-    if not isinstance(value, str):
-        return value
-    per_second, _, burst = value.partition("/")
-    try:
-        read = Rate(float(per_second), int(burst))
-    except ValueError:
-        read = Rate(0, 0)
-    if not (0 < read.per_second < 1_000_000 and read.burst >= 1):
-        raise ValueError("must be a rate per second and a burst, such as 25/50")
-    return read
+    return rates.parse_rate(value) if isinstance(value, str) else value
 
 
 def parse_networks(value: object) -> object:

@@ -99,6 +99,7 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/partners/{id}/members/{member}/resend": (HERE, "member.invited_again"),
     "/partners/{id}/members/{member}/reset": (PARTNERS, "second_factor.reset"),
     "/partners/{id}/members/{member}/roles": (PARTNERS, "member.roles_changed"),
+    "/partners/{id}/rate-limits": (PARTNERS, "partner.rate_limit_set"),
     "/partners/{id}/receipt-issuer": (PARTNERS, "partner.receipt_issuer_changed"),
     "/partners/{id}/scim": (PARTNERS, "partner.scim_set"),
     "/partners/{id}/settings": (PARTNERS, "partner.giving_set"),

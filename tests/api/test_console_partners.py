@@ -20,6 +20,7 @@ from tests.support.client import Client, data
 from tests.support.console import entries, upload, words
 from tests.support.members import desk, member
 from tests.support.operators import operator, signed_in
+from tests.support.scim import ScimClient
 from tests.support.service import Service, Tenant
 
 PARTNERS = "/operator/partners"
@@ -97,6 +98,70 @@ async def test_settings_are_changed_and_recorded(service: Service, tenant: Tenan
     await admin.open(f"{own}/settings")
     answer = await admin.post(f"{own}/settings", {"currencies": "XXQ", **settings})
     assert (answer.status_code, "not an active ISO 4217" in words(admin)) == (422, True)
+
+
+async def allowed(service: Service, key: str) -> tuple[str, list[int]]:
+    """What the first of seven calls says about its limit, and the status of each."""
+    client = service.client(key)
+    answers = [await client.get("/v1/countries") for _ in range(7)]
+    await client.close()
+    return answers[0].headers["ratelimit-policy"], [one.status_code for one in answers]
+
+
+async def test_a_partner_has_rate_limits_of_its_own(
+    service: Service, tenant: Tenant, admin: Browser, name: str
+) -> None:
+    own, other = f"{PARTNERS}/{name}/rate-limits", await service.tenant()
+    assert (await allowed(service, tenant.secret))[1] == [200] * 7
+    await act(admin, own, {"secret": "0.5/3", "publishable": "1/5", "scim": "2/4"})
+    assert await entries(service, "partner.rate_limit_set", tenant.partner) == 3
+    service.clock.advance_wall(seconds=1)
+    assert await allowed(service, tenant.secret) == ('"secret";q=3;w=6', [200] * 3 + [429] * 4)
+    assert await allowed(service, await service.key(tenant.partner)) == ('"secret";q=3;w=6', [200] * 3 + [429] * 4)
+    assert (await allowed(service, tenant.publishable))[1] == [200] * 5 + [429] * 2
+    assert (await allowed(service, other.secret))[1] == [200] * 7
+    async with await ScimClient.for_partner(service, tenant) as directory:
+        assert [(await directory.get("/Users")).status_code for _ in range(5)] == [200] * 4 + [429]
+    await admin.open(f"{PARTNERS}/{name}")
+    assert "Rate limit: Secret key 0.5/3" in words(admin)
+    owner = await desk(service, tenant, "owner")
+    await owner.open(f"{owner.home}/limits")
+    assert "0.5 per second, in bursts of up to 3" in words(owner)
+    await owner.open(f"{owner.home}/audit")
+    assert "Rate limit changed" in words(owner)
+    assert "Type: secret key; Rate limit: 0.5/3" in words(owner)
+
+    for wrong, reason in (("5", "such as 25/50"), ("-1/5", "such as 25/50"), ("1/1000001", "at most 1,000,000")):
+        answer = await admin.post(own, {"secret": wrong, "publishable": "1/5", "scim": ""})
+        assert (answer.status_code, reason in words(admin)) == (422, True), wrong
+    await act(admin, own, {"secret": "", "publishable": "1/5", "scim": "2/4"})
+    await act(admin, own, {"secret": "", "publishable": "1/5", "scim": "2/4"})  # changes nothing
+    assert await entries(service, "partner.rate_limit_set", tenant.partner) == 4
+    await owner.open(f"{owner.home}/audit")
+    assert "Type: secret key; Rate limit: default" in words(owner)
+    await owner.close()
+    service.clock.advance_wall(seconds=1)
+    assert (await allowed(service, tenant.secret))[1] == [200] * 7
+    default = service.services.settings.key_rates["secret"].text
+    await admin.open(f"{PARTNERS}/{name}")
+    assert f"Rate limit: Secret key {default} (default)" in words(admin)
+
+
+async def test_the_database_refuses_rate_limits_that_let_nobody_in_or_everybody(
+    service: Service, tenant: Tenant
+) -> None:
+    sql = "insert into partner_rate_limit (partner_id, key_kind, per_second, burst) values ($1, $2, $3, $4)"
+    for kind, rate, burst in (
+        ("member", 1.0, 1),
+        ("secret", 0.0, 1),
+        ("secret", float("nan"), 1),
+        ("secret", 1_000_000.0, 1),
+        ("secret", 1.0, 0),
+        ("secret", 1.0, 1_000_001),
+    ):
+        with pytest.raises(asyncpg.CheckViolationError):
+            async with service.db.write() as tx:
+                await tx.execute(sql, tenant.partner.id, kind, rate, burst)
 
 
 async def test_a_partner_is_paused_and_resumed_and_its_owners_are_told(

@@ -16,7 +16,7 @@ from scim2_client.engines.httpx2 import SyncSCIMClient
 from scim2_tester import CheckResult, Status, check_server
 
 from almoner.cli.serve import serve_application
-from almoner.settings_values import Rate
+from almoner.kit.rates import Rate
 from tests.support.database import TestDatabase
 from tests.support.scim import ENTERPRISE, USER, ScimClient, bulk, group, shown, user
 from tests.support.service import Service, serving

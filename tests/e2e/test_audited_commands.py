@@ -65,7 +65,6 @@ from person where partner_id = $1 and user_name = 'ann@example.org'
 """As when she came from the provider."""
 WAITING_LINES = "select id from bank_statement_line where status = 'open' order by id"
 
-
 ALL = frozenset(leaves(typer.main.get_command(commands)))
 
 
@@ -152,6 +151,7 @@ async def partners_keys_and_members(world: World) -> None:
     await world.does("partners", "settings", partner, "--currency", "GBP")
     await world.does("partners", "links", partner, "--website", "https://shop.example")
     await world.does("partners", "scim", partner, "--on")
+    await world.does("partners", "rate-limits", partner, "--secret", "200/400")
     await world.does("partners", "pause", partner, "--reason", "Complaints about its donation pages")
     await world.does("partners", "resume", partner)
     key = word(await world.does("keys", "create", "--partner", partner, "--name", "till"), "key")

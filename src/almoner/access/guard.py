@@ -9,13 +9,13 @@ from uuid import UUID
 
 from almoner.access.keys import service as keys
 from almoner.kit.errors import RateExceeded, Unauthorised
+from almoner.kit.rates import Rate
 from almoner.kit.time import Clock
 from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.http.caller import Caller, KeyKind, RateLimitState
 from almoner.platform.outbound.addresses import network_of_client
 from almoner.platform.ratelimit import RateLimit, RateLimiter
 
-_KINDS = {"secret": KeyKind.SECRET, "publishable": KeyKind.PUBLISHABLE, "scim": KeyKind.SCIM}
 _TRUST_SECONDS = 0.5  # a revoked key stops working within a second everywhere (K4)
 _GRACE_SECONDS = 0.25  # while one call looks a key up again, the others that came with it need not
 _NOTE_SECONDS = 60.0  # last use is written at most once a minute a key (K5)
@@ -24,13 +24,19 @@ _MOST_KEYS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """The rate limits for each kind of key: calls a second, and bursts (settled 8)."""
+    """The deployment's rate limits for each kind of key: calls a second, and bursts (settled 8)."""
 
     secret: RateLimit
     publishable: RateLimit
     publishable_address: RateLimit
     wrong_keys: RateLimit
     scim: RateLimit
+
+    def of_key(self, kind: KeyKind, own: Rate | None) -> RateLimit:
+        """The limit of a key; ``own``: its partner's limit for this kind of key, if it has one."""
+        publishable = self.publishable if kind is KeyKind.PUBLISHABLE else self.secret
+        limit = self.scim if kind is KeyKind.SCIM else publishable
+        return limit if own is None else RateLimit(limit.policy, own.per_second, own.burst)
 
 
 class TooManyInvalidKeys(RateExceeded):
@@ -110,7 +116,7 @@ class KeyGuard:
             self._note_wrong(secret, ip_address, real_now)
             raise Unauthorised("header.Authorization does not contain a valid key")
         partner, paused = Partner(key.partner_id), key.is_partner_paused
-        caller = Caller(key.id, partner, _KINDS[key.kind], key.scopes, is_partner_paused=paused)
+        caller = Caller(key.id, partner, KeyKind(key.kind), key.scopes, is_partner_paused=paused, rate=key.rate)
         known = _CachedKey(caller, key.expires_at, real_now.timestamp())
         self._known[secret] = known
         if len(self._known) > _MOST_KEYS:
@@ -123,14 +129,13 @@ class KeyGuard:
         limits, limiter, network = self._limits, self._limiter, network_of_client(ip_address)
         if caller is None:
             return limiter.count_call(limits.publishable_address, network, now)
-        if caller.kind is KeyKind.SCIM:
-            return limiter.count_call(limits.scim, caller.key_id, now)
+        limit = limits.of_key(caller.kind, caller.rate)
         if caller.kind is not KeyKind.PUBLISHABLE:
-            return limiter.count_call(limits.secret, caller.key_id, now)
+            return limiter.count_call(limit, caller.key_id, now)
         by_address = limiter.count_call(limits.publishable_address, (caller.key_id, network), now)
         if by_address.retry_after is not None:
             return by_address
-        by_key = limiter.count_call(limits.publishable, caller.key_id, now)
+        by_key = limiter.count_call(limit, caller.key_id, now)
         return by_key if by_key.retry_after is not None or by_key.remaining < by_address.remaining else by_address
 
     def record_use(self, caller: Caller, ip_address: str, route: str) -> None:

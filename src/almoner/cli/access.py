@@ -1,6 +1,6 @@
 """``almoner partners`` and ``almoner keys``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from enum import StrEnum
@@ -10,6 +10,7 @@ from uuid import UUID
 
 import typer
 
+from almoner import settings
 from almoner.access.keys import domain as keys_domain
 from almoner.access.keys import service as key_service
 from almoner.access.members.service import api_keys
@@ -21,6 +22,7 @@ from almoner.cli.database import in_transaction, with_database
 from almoner.cli.tables import Fields, Output, Table
 from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.giving.receipts import service as receipts
+from almoner.kit.rates import Rate
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Database, Partner, Tx
 from almoner.platform.files import images
@@ -227,6 +229,49 @@ async def allow_scim(
     account = await partner_service.set_scim(tx, scope, allowed=allowed)
     await officer.record_audit_entry(tx, scope.id, "partner.scim_set", partner, allowed=allowed)
     return f"SCIM is {'on' if account.scim_enabled else 'off'} for {account.name}"
+
+
+@partners.command("rate-limits")
+@with_database
+async def set_rate_limits(
+    database: Database,
+    partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
+    secret: Annotated[str | None, typer.Option(help="Limit of each secret key, such as 200/400.")] = None,
+    publishable: Annotated[str | None, typer.Option(help="Limit of each publishable key, for all addresses.")] = None,
+    scim: Annotated[str | None, typer.Option(help="Limit of each SCIM key.")] = None,
+) -> Table:
+    """Show or set a partner's own rate limits.
+
+    A limit is the requests per second, and the burst. Options that you leave out keep their values. Use "" to return to
+    the default, from the settings of the deployment.
+    """
+    wanted = _parse_own_rates({"secret": secret, "publishable": publishable, "scim": scim})
+    async with administrator_transaction_if(bool(wanted), database) as (tx, officer):
+        scope = await get_partner(tx, partner)
+        if officer is not None:
+            changed = await key_service.set_rate_limits(tx, scope, wanted)
+            for kind, rate in changed.items():
+                limit = rate.text if rate else "default"
+                await officer.record_audit_entry(
+                    tx, scope.id, "partner.rate_limit_set", partner, kind=kind, rate_limit=limit
+                )
+        own = await key_service.list_rate_limits(tx, scope)
+    defaults = settings.read_settings().key_rates
+    return Table(
+        ("kind", "rate limit", "default"),
+        [[kind, own[kind].text if kind in own else None, defaults[kind].text] for kind in keys_domain.KINDS],
+    )
+
+
+def _parse_own_rates(given: Mapping[keys_domain.Kind, str | None]) -> dict[keys_domain.Kind, Rate | None]:
+    found = {}
+    for kind, text in given.items():
+        if text is not None:
+            try:
+                found[kind] = keys_domain.parse_own_rate(text.strip())
+            except ValueError as error:
+                raise typer.BadParameter(f"--{kind} {error}") from error
+    return found
 
 
 @partners.command("pause")

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from almoner.access.accounts.domain import FORM_LIMITS, OPERATORS_HOME, FormLimits
 from almoner.access.accounts.page_guard import PageContext, Visitor, VisitorHandler
 from almoner.access.accounts.page_texts import PageTexts, find_zone
+from almoner.access.guard import RateLimits
 from almoner.access.operators import service as operators
 from almoner.access.people.domain import Role
 from almoner.console.links import RECORD_PAGES
@@ -61,7 +62,7 @@ class ConsoleServices:
     ``scanner`` and ``own_accounts`` (our bank accounts by currency): None if none are configured.
     ``preview_emails``: makes a decision, collects the emails that applicants would get, and rolls the decision back.
     ``dossiers``: by the type of identifiers. ``register_sources``, ``watchlist_sources``: the codes of the formats
-    that can be read.
+    that can be read. ``rate_limits``: of partners that have none of their own.
     """
 
     blobs: BlobStore
@@ -75,6 +76,7 @@ class ConsoleServices:
     preview_emails: Callable[..., Awaitable[Sequence[Mail]]]
     register_sources: Sequence[str]
     watchlist_sources: Sequence[str]
+    rate_limits: RateLimits
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,21 @@ from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.partner_ids import PATH, key_of_path, partner_of_path, partner_path
 from almoner.kit.errors import IncorrectParams
+from almoner.kit.rates import Rate
 from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.http.caller import KeyKind
 
-KEY_KINDS: Final = {"secret": "Secret key", "publishable": "Publishable key", "scim": "Directory key (SCIM)"}
+KEY_KINDS: Final[Mapping[Kind, str]] = {
+    "secret": "Secret key",
+    "publishable": "Publishable key",
+    "scim": "Directory key (SCIM)",
+}
+
+
+def default_rate(context: ConsoleContext, kind: Kind) -> Rate:
+    """The deployment's rate limit for a kind of key."""
+    limit = context.services.rate_limits.of_key(KeyKind(kind), None)
+    return Rate(limit.rate, limit.burst)
 
 
 class PartnerKeyPages:

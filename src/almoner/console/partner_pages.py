@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
 from almoner.access.keys import service as keys
-from almoner.access.keys.domain import ApiKey
+from almoner.access.keys.domain import ApiKey, Kind
 from almoner.access.members import service as members
 from almoner.access.members.domain import Group, MembershipState
 from almoner.access.members.service import api_keys
@@ -23,12 +23,13 @@ from almoner.console.logo_uploads import LOGO, upload_logo
 from almoner.console.operator_start_page import StartPageSection
 from almoner.console.partner_group_actions import group_actions, provider_facts, role_words
 from almoner.console.partner_ids import PATH, partner_of_path, partner_path
-from almoner.console.partner_key_pages import KEY_KINDS, PartnerKeyPages
+from almoner.console.partner_key_pages import KEY_KINDS, PartnerKeyPages, default_rate
 from almoner.console.partner_member_actions import member_actions
 from almoner.console.partner_settings_actions import settings_actions
 from almoner.console.partner_view_pages import PartnerViewPages
 from almoner.giving.checkout.card_testing import service as card_testing
 from almoner.kit.errors import NotFound
+from almoner.kit.rates import Rate
 from almoner.platform.database.transactions import Partner
 from almoner.platform.files.images import Image
 from almoner.platform.pages.record_tables import Column, Fact, Filter
@@ -162,6 +163,7 @@ class _PartnerPages:
             provider, redirect = await sso.find(tx, scope), sso.redirect_uri(tx, scope)
             held = await keys.list_by_partner(tx, scope)
             limits = await partners.list_support_refund_limits(tx, scope)
+            rates = await keys.list_rate_limits(tx, scope)
             text = tx.ids.text("partner", account.id)
             real_now = tx.real_now
         shown = people[:_MEMBERS]
@@ -174,6 +176,7 @@ class _PartnerPages:
             settings=_settings(account, limits),
             links=_links(account),
             pause=_pause(account),
+            rates=self._rates(rates),
             keys=[self._key(one, usable=one.is_usable(real_now)) for one in held],
             members=[self._member(one) for one in shown],
             groups=[self._group(one, size) for one, size in groups[:_GROUPS]],
@@ -188,6 +191,15 @@ class _PartnerPages:
                 ("p", "Resume" if account.is_paused else "Pause"),
             ],
         )
+
+    def _rates(self, own: Mapping[Kind, Rate]) -> list[Fact]:
+        return [
+            Fact(
+                f"Rate limit: {name}",
+                own[kind].text if kind in own else f"{default_rate(self._context, kind).text} (default)",
+            )
+            for kind, name in KEY_KINDS.items()
+        ]
 
     def _key(self, key: ApiKey, *, usable: bool) -> Mapping[str, object]:
         return {

@@ -5,17 +5,21 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from almoner.access.accounts.page_guard import Visitor
+from almoner.access.keys import service as keys
+from almoner.access.keys.domain import Kind, parse_own_rate
 from almoner.access.operators.service import partner_pauses
 from almoner.access.partners import service as partners
 from almoner.access.partners.domain import PartnerAccount
 from almoner.access.partners.service import PauseRefused
-from almoner.access.security_emails.domain import Kind
+from almoner.access.security_emails.domain import Kind as MailKind
 from almoner.console.actions import ActionField, ActionPage, ConsoleAction, email_preview
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.partner_ids import PATH, owners_in_words, partner_of_path, partner_path
+from almoner.console.partner_key_pages import KEY_KINDS, default_rate
 from almoner.giving.receipts import service as receipts
 from almoner.kit.errors import IncorrectParams
+from almoner.kit.rates import Rate
 from almoner.platform.database.transactions import Partner, Tx
 
 _YES_NO: Final = (("yes", "Yes"), ("no", "No"))
@@ -26,7 +30,7 @@ def settings_actions(context: ConsoleContext) -> list[ConsoleAction]:
     """All actions for a partner's settings."""
     made = _Acts(context)
     settings = [made.donations(), made.links(), made.brand(), made.clear_brand(), made.scim(), made.receipt_issuer()]
-    return [*settings, made.pause(), made.resume()]
+    return [*settings, made.rate_limits(), made.pause(), made.resume()]
 
 
 @contextmanager
@@ -57,7 +61,7 @@ class _Acts:
         fields: Callable[[Tx, PartnerAccount], Awaitable[Sequence[ActionField]]],
         change: Callable[[Tx, Visitor, PartnerAccount, Mapping[str, str]], Awaitable[object]],
         *,
-        mail: Kind | None = None,
+        mail: MailKind | None = None,
         refusals: tuple[type[Exception], ...] = (),
     ) -> ConsoleAction:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
@@ -235,6 +239,46 @@ class _Acts:
 
         sentences = ["Issued receipts do not change. New receipts continue the numbering."]
         return self._action("receipt-issuer", "Receipt issuer", "Save receipt issuer", sentences, fields, change)
+
+    def rate_limits(self) -> ConsoleAction:
+        """The action to change the partner's own rate limits."""
+
+        async def fields(tx: Tx, account: PartnerAccount) -> Sequence[ActionField]:
+            own = await keys.list_rate_limits(tx, Partner(account.id))
+            return [
+                ActionField(
+                    kind,
+                    KEY_KINDS[kind],
+                    hint=f"For example, 200/400: requests per second, and burst. Leave empty for the default, "
+                    f"{default_rate(self._context, kind).text}.",
+                    required=False,
+                    value=own[kind].text if kind in own else "",
+                    maxlength=40,
+                )
+                for kind in KEY_KINDS
+            ]
+
+        async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> None:
+            wanted: dict[Kind, Rate | None] = {}
+            reasons = []
+            for kind, label in KEY_KINDS.items():
+                try:
+                    wanted[kind] = parse_own_rate(entered_values[kind])
+                except ValueError as error:
+                    reasons.append(f"{kind}: {label}: {error}")
+            if reasons:
+                raise IncorrectParams(*reasons)
+            changed = await keys.set_rate_limits(tx, Partner(account.id), wanted)
+            for kind, rate in changed.items():
+                limit = rate.text if rate else "default"
+                await self._record(tx, visitor, account, "partner.rate_limit_set", kind=kind, rate_limit=limit)
+
+        sentences = [
+            "A rate limit applies to each key, and takes effect within a second.",
+            "Publishable keys are also limited for each client network. This does not change.",
+            "No email is sent. Members see the limits in the dashboard, under Limits.",
+        ]
+        return self._action("rate-limits", "Rate limits", "Save rate limits", sentences, fields, change)
 
     def pause(self) -> ConsoleAction:
         """The action to stop new donations through a partner."""

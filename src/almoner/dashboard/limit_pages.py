@@ -20,7 +20,9 @@ from almoner.dashboard.rendering import render_page
 from almoner.dashboard.view_pages import MOST_VIEWS
 from almoner.giving.checkout.giving_links import service as giving_links
 from almoner.giving.checkout.giving_links.domain import MAX_LINKS
+from almoner.kit.rates import Rate
 from almoner.platform.database.transactions import Partner, Tx
+from almoner.platform.http.caller import PUBLISHABLE, KeyKind
 from almoner.platform.http.paging import Page
 from almoner.platform.ratelimit import RateLimit
 from almoner.validation.applications.configurations import service as configurations
@@ -74,21 +76,21 @@ class LimitPages:
             made = await keys.count_requests(tx, partner, (now - _MINUTE, now - _HOUR, now - _DAY))
             refused = await keys.count_refused_requests(tx, partner)
             sizes = await _size_limits(tx, partner, visitor)
-        usage = [self._usage(key, made, refused, texts) for key in known]
+            own = await keys.list_rate_limits(tx, partner)
+        usage = [self._usage(key, own.get(key.kind), made, refused, texts) for key in known]
         total = KeyUsage("", (), _in_words(made, made.totals, texts), _in_words(refused, refused.totals, texts)[0])
         return render_page(
             self._context, visitor, "limits.html", usage=usage, total=total, windows=WINDOWS, sizes=sizes
         )
 
-    def _usage(self, key: ApiKey, made: RequestCounts, refused: RequestCounts, texts: PageTexts) -> KeyUsage:
-        limits = {
-            "secret": (self._limits.secret,),
-            "publishable": (self._limits.publishable, self._limits.publishable_address),
-            "scim": (self._limits.scim,),
-        }
+    def _usage(
+        self, key: ApiKey, own: Rate | None, made: RequestCounts, refused: RequestCounts, texts: PageTexts
+    ) -> KeyUsage:
+        kind = KeyKind(key.kind)
+        by_address = (self._limits.publishable_address,) if kind is PUBLISHABLE else ()
         return KeyUsage(
             f"{key.name} ...{key.hint}",
-            limits[key.kind],
+            (self._limits.of_key(kind, own), *by_address),
             _in_words(made, made.of_key(key.id), texts),
             _in_words(refused, refused.of_key(key.id), texts)[0],
         )

@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 from almoner.kit.ids import moment_of_id
+from almoner.kit.rates import Rate, parse_rate
 
 Kind = Literal["secret", "publishable", "scim"]
 
@@ -21,6 +22,9 @@ _CHECK_CHARACTERS: Final = 6
 _PREFIX: Final[dict[Kind, str]] = {"secret": "sk", "publishable": "pk", "scim": "scim"}
 DEFAULT_OVERLAP: Final = timedelta(hours=24)
 _LONGEST_OVERLAP: Final = timedelta(days=7)
+KINDS: Final[tuple[Kind, ...]] = ("secret", "publishable", "scim")
+MAX_BURST: Final = 1_000_000
+"""Requests at once that a partner's own rate limit may allow."""
 
 PUBLISHABLE_SCOPES: Final = frozenset(
     {
@@ -91,7 +95,8 @@ A test compares them with the routes.
 class ApiKey:
     """An API key as stored; only its holder knows the secret.
 
-    ``hint``: the last characters of the secret. ``is_partner_paused``: as it is when the key authenticates.
+    ``hint``: the last characters of the secret. ``is_partner_paused``: as it is when the key authenticates. ``rate``:
+    its partner's own rate limit for this kind of key, if it has one, also as of then.
     """
 
     id: UUID
@@ -107,6 +112,7 @@ class ApiKey:
     last_used_route: str | None = None
     replaced_by: UUID | None = None
     is_partner_paused: bool = False
+    rate: Rate | None = None
 
     @property
     def lifetime(self) -> timedelta | None:
@@ -165,6 +171,14 @@ def is_well_formed_secret(start: str, text: str) -> bool:
         return False
     head, check = text[:-_CHECK_CHARACTERS], text[-_CHECK_CHARACTERS:]
     return all(c in _BASE62 for c in head[len(start) :]) and _checksum(head) == check
+
+
+def parse_own_rate(text: str) -> Rate | None:
+    """A partner's own rate limit, such as ``50/100``; None, for the deployment's, if empty. Raises ValueError."""
+    rate = parse_rate(text) if text else None
+    if rate is not None and rate.burst > MAX_BURST:
+        raise ValueError(f"must have a burst of at most {MAX_BURST:,}")
+    return rate
 
 
 def overlap_end(now: datetime, overlap: timedelta) -> datetime:

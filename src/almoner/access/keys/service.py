@@ -1,5 +1,6 @@
 """Creates, finds, rotates and revokes API keys. Keys expire by real time: the sandbox clock does not age them."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -14,10 +15,12 @@ from almoner.access.keys.domain import (
 )
 from almoner.access.keys.store import list_by_partner as list_by_partner
 from almoner.access.keys.store import list_expiring as list_expiring
+from almoner.access.keys.store import list_rate_limits as list_rate_limits
 from almoner.access.keys.store import record_uses as record_uses
 from almoner.access.keys.store_requests import count_requests as count_requests
 from almoner.access.keys.store_requests import find_request as find_request
 from almoner.access.keys.store_requests import insert_requests as insert_requests
+from almoner.kit.rates import Rate
 from almoner.platform.crypto import Vault
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -93,6 +96,18 @@ async def revoke(tx: Tx, key_id: UUID) -> ApiKey:
     key = await get(tx, key_id)
     await store.revoke(tx, key, tx.real_now)
     return key
+
+
+async def set_rate_limits(tx: Tx, partner: Partner, wanted: Mapping[Kind, Rate | None]) -> dict[Kind, Rate | None]:
+    """Set a partner's own rate limits by kind of key, None for the deployment's; returns those that have changed.
+
+    They hold for each of its keys, within a second.
+    """
+    before = await store.list_rate_limits(tx, partner)
+    changed = {kind: rate for kind, rate in wanted.items() if rate != before.get(kind)}
+    for kind, rate in changed.items():
+        await store.set_rate_limit(tx, partner, kind, rate)
+    return changed
 
 
 async def list_requests_page(

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from almoner.access.keys.domain import ApiKey
+from almoner.access.keys.domain import ApiKey, Kind
+from almoner.kit.rates import Rate
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
 
@@ -25,12 +26,19 @@ def _key(row: Record | dict[str, Any]) -> ApiKey:
 async def find_by_hash(tx: Tx, hash_: bytes) -> ApiKey | None:
     """The key with this keyed hash, of any partner: used to authenticate.
 
-    A SCIM key has no scope while its partner has not the one for SCIM (spec 5.6).
+    A SCIM key has no scope while its partner has not the one for SCIM (spec 5.6). With the partner's own rate limit for
+    this kind of key: no request costs a statement for it.
     """
     row = await tx.fetchrow(
         f"""
-        select {_COLUMNS}, kind = 'scim' and not scim_enabled as closed, paused_at is not null as is_partner_paused
-        from api_key, lateral (select scim_enabled, paused_at from partner where partner.id = partner_id) of_partner
+        select {_COLUMNS}, kind = 'scim' and not scim_enabled as closed, paused_at is not null as is_partner_paused,
+               per_second, burst
+        from api_key
+        cross join lateral (select scim_enabled, paused_at from partner where partner.id = partner_id) of_partner
+        left join lateral (
+            select per_second, burst from partner_rate_limit own
+            where own.partner_id = api_key.partner_id and own.key_kind = api_key.kind
+        ) limited on true
         where hash = $1
         """,
         hash_,
@@ -38,6 +46,8 @@ async def find_by_hash(tx: Tx, hash_: bytes) -> ApiKey | None:
     if row is None:
         return None
     values = dict(row)
+    per_second, burst = values.pop("per_second"), values.pop("burst")
+    values["rate"] = None if burst is None else Rate(per_second, burst)
     return _key({**values, "scopes": []}) if values.pop("closed") else _key(values)
 
 
@@ -113,4 +123,29 @@ async def record_uses(tx: Tx, uses: Sequence[tuple[UUID, datetime, str, str]]) -
         [use[1] for use in uses],
         [use[2] for use in uses],
         [use[3] for use in uses],
+    )
+
+
+async def list_rate_limits(tx: Tx, partner: Partner) -> dict[Kind, Rate]:
+    """The partner's own rate limits by kind of key; a kind without one has the deployment's."""
+    rows = await tx.fetch(
+        "select key_kind, per_second, burst from partner_rate_limit where partner_id = $1", partner.id
+    )
+    return {row["key_kind"]: Rate(row["per_second"], row["burst"]) for row in rows}
+
+
+async def set_rate_limit(tx: Tx, partner: Partner, kind: Kind, rate: Rate | None) -> None:
+    """Set the partner's own rate limit for a kind of key; None removes it."""
+    if rate is None:
+        await tx.execute("delete from partner_rate_limit where partner_id = $1 and key_kind = $2", partner.id, kind)
+        return
+    await tx.execute(
+        """
+        insert into partner_rate_limit (partner_id, key_kind, per_second, burst) values ($1, $2, $3, $4)
+        on conflict (partner_id, key_kind) do update set per_second = excluded.per_second, burst = excluded.burst
+        """,
+        partner.id,
+        kind,
+        rate.per_second,
+        rate.burst,
     )

@@ -18,7 +18,9 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.pages import formats
 from almoner.platform.pages.rendering import bidi_isolated
 
-_IN_WORDS: Final = frozenset({"was", "role", "roles", "by", "method", "because", "reason", "kind", "changed"})
+_IN_WORDS: Final = frozenset(
+    {"was", "role", "roles", "by", "method", "because", "reason", "kind", "changed", "rate_limit"}
+)
 """Details whose values are a few that are known."""
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _ID: Final = re.compile(r"(?:sandbox_)?([a-z]+)_[0-9a-z]{26}")

@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Protocol
 from uuid import UUID
 
+from almoner.kit.rates import Rate
 from almoner.platform.database.transactions import Partner
 
 
@@ -27,7 +28,10 @@ ALL_SCOPES = "*"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An authenticated API key: its partner, kind and scopes. ``is_partner_paused``: no call is answered."""
+    """An authenticated API key: its partner, kind and scopes. ``is_partner_paused``: no call is answered.
+
+    ``rate``: the partner's own rate limit for this kind of key; None for the deployment's.
+    """
 
     key_id: UUID
     partner: Partner
@@ -35,6 +39,7 @@ class Caller:
     scopes: frozenset[str]
     is_member: bool = False
     is_partner_paused: bool = False
+    rate: Rate | None = None
 
     def satisfies_key_kind(self, kind: KeyKind) -> bool:
         """Whether this key may call a route that needs ``kind``; secret keys may call publishable routes, too."""
