@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import lists, sampled_from
 
+from almoner.screening.matching.cyrillic_syllables import syllable_readings
 from almoner.screening.matching.domain import Party, PreparedEntry, PreparedSubject
 from almoner.screening.matching.index import MIN_LIKENESS, NameIndex
 from almoner.screening.matching.service import compare_names, prepare_name
@@ -223,6 +224,52 @@ def test_cyrillic_and_greek_names_are_asked_for_as_written_and_as_heard(
 
 
 @pytest.mark.parametrize(
+    "asked",
+    [
+        "Jewgeni Karaschin", "Evgueni Karajine", "Jewgienij Karażyn", "Jevgeni Karazjin", "Evgenij Karažin",
+        "Yevgueni Karazhin",
+    ],
+)  # fmt: skip
+def test_a_person_is_found_as_other_languages_write_the_name(asked: str) -> None:
+    assert flags(asked, "KARAZHIN, Yevgeniy Viktorovich", person=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "listed"),
+    [
+        ("Hisballor", "HIZBALLOR"),
+        ("Al-Kajra", "AL QA'IRA"),
+        ("Kedscharim", "KEDJARIM"),
+        ("Asch-Schabrud", "AL-SHABRUD"),
+    ],
+)
+def test_a_body_is_found_as_other_languages_write_the_name(asked: str, listed: str) -> None:
+    matcher = WatchlistMatcher([PreparedEntry("1", (listed,))], ["USA"])
+    assert matcher.find_matches(indexing.prepare_subject(SubjectDetails("organisation", (asked,), ("DEU",))))
+
+
+@pytest.mark.parametrize(
+    ("asked", "listed"),
+    [
+        ("Ким Чен Хун", "KIM, Jong Hun"),
+        ("Пак Ён Сик", "PAK, Yong Sik"),
+        ("Чхве Рён Сок", "CHOE, Ryong Sok"),
+        ("Цой Мин Хо", "CHOE, Min-ho"),
+        ("Чжан Вэйминь", "ZHANG, Weimin"),
+        ("Люй Синьхуа", "LU Xinhua"),
+    ],
+)
+def test_korean_and_chinese_names_in_cyrillic_letters_are_read_back(asked: str, listed: str) -> None:
+    matcher = WatchlistMatcher([PreparedEntry("1", (listed,))], ["USA"], persons=True)
+    assert matcher.find_matches(indexing.prepare_subject(SubjectDetails("person", (asked,))))
+
+
+@pytest.mark.parametrize("name", ["Иван Петров", "Ли Хабаров", "Дмитрий Ким", "Анна-Мария Цой"])
+def test_other_names_in_cyrillic_letters_have_no_reading(name: str) -> None:
+    assert not list(syllable_readings(name.lower()))
+
+
+@pytest.mark.parametrize(
     ("asked", "listed"), [("M. Ahmed", "Mohamed Ahmed"), ("J Smith", "John Smith"), ("K. Benzaghou", "Said Benzaghou")]
 )
 def test_an_initial_beside_a_common_name_says_nothing(asked: str, listed: str) -> None:
@@ -233,6 +280,7 @@ def test_an_initial_beside_a_common_name_says_nothing(asked: str, listed: str) -
     ("asked", "listed"),
     [
         ("MAINFRAME", "MAINPHARMA"),
+        ("SHINE", "SINIE"),
         ("INTERSECTION ARTS", "INTERSECTION"),
         ("DAVIDS SWORD MINISTRIES", "SWORD OF DAVID"),
         ("LANTERN CHOIR", "LANTERN"),

@@ -94,6 +94,15 @@ def test_a_list_is_searched_in_whichever_script_it_is(turned: bool) -> None:
         ("جمعية النجمة الخيرية", "AL-NAJMA CHARITABLE SOCIETY"),
         ("شبكة النجمة", "NAJMA NETWORK"),
         ("مستشفى النجمة للأطفال", "Al-Najma Children's Hospital"),
+        ("جبهة النجمة لأهل الكرامة", "NAJMA FRONT FOR THE PEOPLE OF KARAMA"),
+        ("مؤسسة الأقحوان", "AL-UQHUWAN FOUNDATION"),
+        ("تنظيم النجمة", "ORGANIZATION OF AL-NAJMA"),
+        ("البنك التجاري الكرماني", "COMMERCIAL BANK OF KERMANI"),
+        ("مركز الكرامة للبحوث والدراسات العلمية", "KARAMA CENTER FOR SCIENTIFIC STUDIES AND RESEARCH"),
+        ("قناة النجمة", "AL-NAJMA TV"),
+        ("شبكة الكرماني", "KERMANI NETWORK (KMN)"),
+        ("حزب رجب", "HIZBRAJAB"),
+        ("سيرتكل", "SYRTAKEL"),
         ("קרן כרמל הגליל", "CARMEL HAGALIL FOUNDATION"),
         ("Движение Каравай", "KARAVAY MOVEMENT"),
         ("Исламского фронта Каравая", "KARAVAI ISLAMIC FRONT"),
@@ -104,6 +113,14 @@ def test_a_list_is_searched_in_whichever_script_it_is(turned: bool) -> None:
 )
 def test_d1_a_body_is_found_by_words_that_sound_alike_or_are_translated(name: str, listed: str) -> None:
     assert compare_names(prepare_name(name), prepare_name(listed)).score >= FLAG_SCORE
+
+
+@pytest.mark.parametrize(
+    ("name", "listed"),
+    [("مؤسسة لوني", "ALWANEO LLC"), ("قمر", "CAMORRA"), ("دولة النجمة", "NAJMA WORLD")],
+)
+def test_a_short_word_or_another_meaning_is_not_enough(name: str, listed: str) -> None:
+    assert compare_names(prepare_name(name), prepare_name(listed)).score < FLAG_SCORE
 
 
 @cache

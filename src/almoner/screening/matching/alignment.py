@@ -9,6 +9,7 @@ from rapidfuzz.distance import OSA
 
 from almoner.kit import abbreviations
 from almoner.screening.matching import tables
+from almoner.screening.matching.conventions import is_other_spelling, similar_spellings
 from almoner.screening.matching.domain import Finding, PreparedName
 from almoner.screening.matching.spelling import consonant_key
 
@@ -24,6 +25,7 @@ _SHORTENED: Final = 0.85
 _BOTH_KNOWN: Final = 0.7
 _LONG: Final = 6
 _SOUNDS_ALIKE: Final = 0.88
+_OTHER_SPELLING: Final = 0.95
 _SOUNDING: Final = 3
 _LETTERS_TOO: Final = 0.58
 _LONG_ENOUGH_FOR_TWO: Final = 8
@@ -57,14 +59,16 @@ def word_similarity(one: str, other: str, *, loose: bool = False) -> float:
         return 0.97
     known = tables.word_frequencies()
     usual, strange = known.is_known_word(one), not known.is_known_word(other)
+    if (strange or not usual) and is_other_spelling(one, other):
+        return _OTHER_SPELLING
     if not usual and not strange and other.startswith(one[:3]) and _is_shortened(one, other):
         return _SHORTENED
     both = usual and not strange and not loose  # words that exist are seldom slips of each other: ACTION and AUCTION
     typos = (1 if longest >= _LONG else 0) if both else max_edit_distance(longest, loose=loose)
     distance = OSA.distance(one, other, score_cutoff=typos)
-    if distance <= typos:
-        return _BOTH_KNOWN if both else 1 - distance / longest
-    return 0.0 if both else _phonetic_similarity(one, other)
+    if both:
+        return _BOTH_KNOWN if distance <= typos else 0.0
+    return 1 - distance / longest if distance <= typos else _phonetic_similarity(one, other)
 
 
 def max_edit_distance(longest: int, *, loose: bool) -> int:
@@ -74,13 +78,15 @@ def max_edit_distance(longest: int, *, loose: bool) -> int:
 
 
 def _phonetic_similarity(one: str, other: str) -> float:
-    """Two ways of writing one foreign word: MUHAMMAD, MOHAMED."""
-    if len(other) < _LONG or one[0] != other[0]:
+    """Two ways of writing one foreign word: MUHAMMAD, MOHAMED; HISBOLLAH, HIZBALLAH."""
+    if len(other) < _LONG:
         return 0.0
+    spellings = list(similar_spellings(one, other))
     sound = consonant_key(one)
-    if len(sound) < _SOUNDING or sound != consonant_key(other):
-        return 0.0
-    return _SOUNDS_ALIKE if OSA.normalized_similarity(one, other) >= _LETTERS_TOO else 0.0
+    if one[0] == other[0] and len(sound) >= _SOUNDING and sound == consonant_key(other):
+        spellings.append((one, other))
+    alike = any(OSA.normalized_similarity(*pair) >= _LETTERS_TOO for pair in spellings)
+    return _SOUNDS_ALIKE if alike else 0.0
 
 
 def _is_shortened(one: str, other: str) -> bool:

@@ -103,6 +103,7 @@ def compare_names(
     ``loose``: something else speaks for them, so that more slips are forgiven, and letters count as well as words.
     ``persons``: words may be short forms of first names, and single letters the first ones of names.
     """
+    whole, other = searched_name, listed
     if searched_name.forms != listed.forms:
         searched_name, listed = (
             _without_translated_form(searched_name, listed),
@@ -111,11 +112,7 @@ def compare_names(
     if (searched_name.sounds is None) == (listed.sounds is None):
         found = _compare_letters(searched_name, listed, loose=loose, persons=persons)
         return _limit_homophones(found) if _has_other_letters(searched_name, listed) else found
-    sounded = (
-        compare_sounds(searched_name, listed)
-        if searched_name.sounds
-        else _swap(compare_sounds(listed, searched_name), searched_name, listed)
-    )
+    sounded = compare_sounds(whole, other) if whole.sounds else _swap(compare_sounds(other, whole), whole, other)
     foreign = searched_name.sounds or listed.sounds
     if foreign is not None and not foreign.is_spelt:
         return sounded

@@ -91,7 +91,8 @@ class SoundedName:
     """The sound of a name in a non-Latin script: keys of each word, and coarse spellings of the name.
 
     ``script``: of most of its letters. ``merges``: it does not tell l from r. ``is_spelt``: it writes all sounds, so
-    that letters can be compared too. ``letters``: those of the script, in an order of their own.
+    that letters can be compared too. ``letters``: those of the script, in an order of their own. ``forms``: what the
+    words around it mean that are a legal form.
     """
 
     script: str
@@ -101,6 +102,7 @@ class SoundedName:
     merges: bool
     is_spelt: bool
     letters: str
+    forms: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

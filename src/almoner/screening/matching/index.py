@@ -6,7 +6,7 @@ a word that is written as two by both together.
 """
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
@@ -16,7 +16,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from almoner.kit import abbreviations
-from almoner.screening.matching import tables
+from almoner.screening.matching import conventions, tables
 from almoner.screening.matching.alignment import MIN_WORD_LENGTH, max_edit_distance, word_similarity
 from almoner.screening.matching.domain import PreparedName, SoundedName
 from almoner.screening.matching.posting_lists import PackedWords, PostingLists
@@ -67,6 +67,9 @@ class NameIndex:
         self._longer = [bisect_left(words, length, key=len) for length in range(longest + 2)]
         """From which place on words have so many letters."""
         self._sounds = PostingLists((read_consonant_key(word), number) for number, word in enumerate(words))
+        self._written = PostingLists(
+            (conventions.sound_of(conventions.reduced_spelling(word)), number) for number, word in enumerate(words)
+        )
         self._near = PostingLists(
             (part, number) for number, word in enumerate(words) for part in dict.fromkeys(_trigrams(word))
         )
@@ -124,24 +127,33 @@ class NameIndex:
         if len(word) < shortest:
             return set()
         near = set(self._words.select(self._sounds[read_consonant_key(word)]))
+        for spelling in conventions.other_spellings(word) if loose else ():
+            near.update(self._words.select(self._written[conventions.sound_of(spelling)]))
         first, last = self._from(max(shortest, len(word) - most)), self._from(len(word) + most + 1)
         found: set[int] = set()
         for part in _trigrams(word) if loose else _end_trigrams(word):
             bucket = self._near[part]
             found.update(bucket[bisect_left(bucket, first) : bisect_left(bucket, last)])
-        by_typos: dict[int, list[str]] = {}
-        for other in self._words.select(found):
-            length = len(other)
-            typos = max(
-                max_edit_distance(max(length, len(word)), loose=loose), abs(length - len(word))
-            )  # or it is shortened
-            by_typos.setdefault(typos, []).append(other)
-        for typos, some in by_typos.items():
+        by_typos: dict[int, list[int]] = {}
+        for length, numbers in self._by_length(found):
+            typos = max_edit_distance(max(length, len(word)), loose=loose)
+            by_typos.setdefault(max(typos, abs(length - len(word))), []).extend(numbers)  # or it is shortened
+        for typos, numbers in by_typos.items():
+            some = self._words.select(numbers)
             near.update(
                 one for one, *_ in process.extract(word, some, scorer=OSA.distance, score_cutoff=typos, limit=None)
             )
         near.discard(word)
         return near
+
+    def _by_length(self, found: Iterable[int]) -> Iterator[tuple[int, list[int]]]:
+        """Words of each length among some, which are numbered by it."""
+        numbers, first = sorted(found), 0
+        while first < len(numbers):
+            length = bisect_right(self._longer, numbers[first]) - 1
+            last = bisect_left(numbers, self._from(length + 1), first)
+            yield length, numbers[first:last]
+            first = last
 
     def _from(self, length: int) -> int:
         return self._longer[min(length, len(self._longer) - 1)]

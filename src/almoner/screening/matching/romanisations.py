@@ -1,6 +1,7 @@
 """Other ways to write a Cyrillic or Greek name in Latin letters than letter by letter, as lists have foreign names.
 
-Both alphabets lack letters that other languages have: Х stands for H as well as for KH, ΜΠ for B, ΝΤ for D.
+Both alphabets lack letters that other languages have: Х stands for H as well as for KH, ΜΠ for B, ΝΤ for D. Korean and
+Chinese names are written by syllables.
 """
 
 import re
@@ -10,6 +11,7 @@ from typing import Final
 
 from anyascii import anyascii
 
+from almoner.screening.matching.cyrillic_syllables import syllable_readings
 from almoner.screening.matching.nonprofit_forms import strip_native_forms
 
 _CYRILLIC: Final[Mapping[str, str]] = {"дж": "j", "х": "h", "ҳ": "h"}
@@ -28,6 +30,7 @@ def other_romanisations(name: str) -> Iterator[str]:
     plain = unicodedata.normalize("NFC", "".join(letters)).lower()
     if _WRITTEN_OTHERWISE.search(plain):
         yield anyascii(_WRITTEN_OTHERWISE.sub(lambda found: _BY_SOUND[found[0]], plain))
+    yield from syllable_readings(plain)
 
 
 def _is_no_accent(sign: str) -> bool:

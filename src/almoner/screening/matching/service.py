@@ -16,7 +16,7 @@ from almoner.screening.matching.scripts import screening_obstacle
 from almoner.screening.matching.watchlist_matcher import FLAG_SCORE, WatchlistMatcher, match_entry, prepare_subject
 from almoner.screening.matching.words import prepare_name
 
-ENGINE_VERSION: Final = 7
+ENGINE_VERSION: Final = 8
 """Its version. Whoever is watched is compared again once this grows: it has to with whatever changes a score."""
 
 __all__ = [

@@ -3,6 +3,7 @@
 One word says little, since many words sound alike: two have to agree, or all of a name of syllables.
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
@@ -31,8 +32,11 @@ _SPELT: Final = 0.89
 _WITH_ANOTHER_NAME: Final = 4
 _UNMATCHED: Final = 0.8
 _REPLACED: Final = 0.5
+_IN_BRACKETS: Final = re.compile(r"\(([A-Z]{2,6})\)")
 _FEWEST_WORDS: Final = 2
 _FEWEST_LETTERS: Final = 4
+_USUAL: Final = 0.92
+"""How well a word transcribes another one of which each letter has its usual transcription."""
 _LONG_KEY: Final = 5
 
 
@@ -47,12 +51,21 @@ class _Pair(NamedTuple):
 
 def latin_words(name: PreparedName) -> list[int]:
     """The places of the words that a spelling in another script has too."""
+    short = {*name.acronyms, *_shortened_names(name)}
     kept = [
         place
         for place, word in enumerate(name.words)
-        if word not in LATIN_STOPS and len(word) > 1 and word not in name.acronyms
+        if word not in LATIN_STOPS and len(word) > 1 and word not in short
     ]
     return kept or list(range(len(name.words)))
+
+
+def _shortened_names(name: PreparedName) -> Iterator[str]:
+    """What stands in brackets and is short for the name: HAQQANI NETWORK (HQN)."""
+    for short in _IN_BRACKETS.findall(name.name) if "(" in name.name else ():
+        rest = iter("".join(word for word in name.words if word != short.lower()))
+        if all(letter in rest for letter in short.lower()):
+            yield short.lower()
 
 
 def _spelt_words(name: str) -> list[list[str]]:
@@ -90,9 +103,9 @@ def compare_sounds(sounded: PreparedName, latin: PreparedName) -> NameLikeness:
     places = latin_words(latin)
     texts, weights = [latin.words[place] for place in places], [latin.weights[place] for place in places]
     pairs = _best_pairs(_possible_pairs(sounds, texts))
-    paired, letters = sum(len(pair.left) for pair in pairs), sum(pair.letters for pair in pairs)
-    alone = paired == len(sounds.words) == len(texts) == 1 and letters >= _LONG_KEY
-    if not alone and (paired < _FEWEST_WORDS or letters < _FEWEST_LETTERS):
+    paired = sum(len(pair.left) for pair in pairs)
+    pairs += _form_pairs(sounds, texts, pairs)
+    if not _agree_enough(pairs, max(len(sounds.words), paired), len(texts)):
         return NameLikeness(0.0, (), (), sounded.name, latin.name)
     matched = [sum(weights[one] for one in pair.right) for pair in pairs]
     left_over, right_over = _UNMATCHED * (len(sounds.words) - paired), sum(weights) - sum(matched)
@@ -108,6 +121,23 @@ def compare_sounds(sounded: PreparedName, latin: PreparedName) -> NameLikeness:
         parts.append(ScorePart("replaced", -points))
         score -= points
     return NameLikeness(score, tuple(parts), (), sounded.name, latin.name)
+
+
+def _form_pairs(sounds: SoundedName, texts: Sequence[str], pairs: Sequence[_Pair]) -> list[_Pair]:
+    """A word that is left over and says what a legal form of the other does."""
+    left = {*range(len(texts))}.difference(*(pair.right for pair in pairs)) if sounds.forms and pairs else ()
+    return [_Pair(_TRANSLATED, _TRANSLATED_LETTERS, (), (place,)) for place in left if texts[place] in sounds.forms][:1]
+
+
+def _agree_enough(pairs: Sequence[_Pair], sounded: int, latin: int) -> bool:
+    """Whether two words agree and so many letters, or fewer where nothing is left over and all is as usual."""
+    words, letters = sum(len(pair.left) for pair in pairs), sum(pair.letters for pair in pairs)
+    usual = all(pair.likeness >= _USUAL for pair in pairs)
+    if letters >= _FEWEST_LETTERS and (words >= _FEWEST_WORDS or (words < len(pairs) and usual)):
+        return True
+    whole = bool(pairs) and words == sounded and sum(len(pair.right) for pair in pairs) == latin
+    least = _LONG_KEY - (usual and 1) - (usual and words >= _FEWEST_WORDS)
+    return whole and letters >= least
 
 
 def _spelling_likeness(sounds: SoundedName, latin: PreparedName) -> float:

@@ -30,6 +30,8 @@ from almoner.screening.matching.sounds import merge_l_and_r, read_latin_keys
 
 _MOST_COMPARED: Final = 160
 """Names that are compared with one that is asked for: those that share the most words."""
+_NEARLY: Final = 0.6
+"""How much a word that sounds nearly the same counts beside one that sounds the same."""
 _LONG_SPELLING: Final = 7
 _LONGEST_PAIR: Final = 12
 """Letters of two words that may be one in another script: ABD AL-RAHMAN."""
@@ -65,7 +67,7 @@ class SoundIndex:
         )
         self._has_foreign_spellings = any(sounds.spellings for _, sounds in foreign)
         self._sounding_foreign = lru_cache(maxsize=_REMEMBERED)(self._find_sounding_foreign)
-        self._similar: dict[tuple[str, bool], list[str]] = {}
+        self._similar: dict[tuple[str, bool], tuple[list[str], list[str]]] = {}
 
     def find_candidates(self, searched_name: PreparedName) -> Iterable[int]:
         """The names in another script that may be alike."""
@@ -129,12 +131,12 @@ class SoundIndex:
         counts: Counter[int] = Counter()
         worths: dict[int, float] = {}
         total = 0.0
-        for size, numbers in self._names_by_word(sounds):
+        for size, same, numbers in self._names_by_word(sounds):
             worth = size / log2(len(numbers) + 2)
             total += worth if size == 1 else 0.0
             for number in numbers:
                 counts[number] += size
-                worths[number] = worths.get(number, 0.0) + worth
+                worths[number] = worths.get(number, 0.0) + (worth if number in same else worth * _NEARLY)
         least, each = min(2, len(sounds.words)), total / len(sounds.words)
         good = (
             (worths[number] * 2 / (total + each * self._lengths[number]), number)
@@ -153,27 +155,31 @@ class SoundIndex:
                     for form, *_ in near:
                         yield from self._spellings.numbers[form]
 
-    def _names_by_word(self, sounds: SoundedName) -> Iterator[tuple[int, set[int]]]:
-        """For each word, once, and each two that may be one: how many words, and the names that may have them."""
+    def _names_by_word(self, sounds: SoundedName) -> Iterator[tuple[int, set[int], set[int]]]:
+        """For each word, once, and each two that may be one: how many words, the names that have them, or may."""
         single = dict(zip(sounds.texts, sounds.words, strict=True))
         meanings = [(1, keys, tables.meanings(text)) for text, keys in single.items()]
         joined = [(2, keys, frozenset[str]()) for keys in _with_joined(sounds)[len(sounds.words) :]]
         for size, keys, meant in (*meanings, *joined):
-            words = {word for key in keys for word in self._words_near(key, merges=sounds.merges)}
-            yield size, {number for word in words | meant for number in self._words[word]}
+            found = [self._words_near(key, merges=sounds.merges) for key in keys]
+            same = self._names_of(meant.union(*(same for same, _ in found)))
+            yield size, same, same | self._names_of({word for _, near in found for word in near})
 
-    def _words_near(self, key: str, *, merges: bool) -> list[str]:
-        """Words in Latin letters that have this key, or one that is a letter away."""
+    def _names_of(self, words: Iterable[str]) -> set[int]:
+        return {number for word in words for number in self._words[word]}
+
+    def _words_near(self, key: str, *, merges: bool) -> tuple[list[str], list[str]]:
+        """Words in Latin letters that have this key, and those of one that is a letter away."""
         found = self._similar.get((key, merges))
         if found is None:
             known = self._merged_keys if merges else self._keys
-            near = {key: None}
+            near: dict[str, None] = {}
             if len(key) >= SHORTEST_NEAR - 1:
                 close = process.extract(
                     key, known.keys, scorer=Levenshtein.distance, score_cutoff=1, limit=None,
                 )  # fmt: skip
-                near |= {one: None for one, *_ in close if max(len(one), len(key)) >= SHORTEST_NEAR}
-            found = [self._latin[number] for one in near for number in known.numbers[one]]
+                near = {one: None for one, *_ in close if one != key and max(len(one), len(key)) >= SHORTEST_NEAR}
+            found = known.words_of((key,)), known.words_of(near)
             if len(self._similar) < _REMEMBERED:
                 self._similar[key, merges] = found
         return found
@@ -200,6 +206,11 @@ class _KeysOfWords:
         keyed = [(key, number) for number, word in enumerate(words) for key in keys_of(word)]
         self.keys = tuple(dict.fromkeys(key for key, _ in keyed))
         self.numbers = PostingLists(keyed)
+        self._words = words
+
+    def words_of(self, keys: Iterable[str]) -> list[str]:
+        """The words that stand under some keys."""
+        return [self._words[number] for key in keys for number in self.numbers[key]]
 
 
 def _with_joined(sounds: SoundedName) -> list[frozenset[str]]:

@@ -14,8 +14,9 @@ from typing import Final
 
 from anyascii import anyascii
 
+from almoner.screening.matching import tables
 from almoner.screening.matching.domain import SoundedName
-from almoner.screening.matching.nonprofit_forms import fold_letters
+from almoner.screening.matching.nonprofit_forms import fold_letters, strip_native_forms
 from almoner.screening.matching.scripts import scripts_of_character
 from almoner.screening.matching.spelling import normalise_text
 from almoner.screening.matching.syllables import coarse_spellings
@@ -121,10 +122,11 @@ LATIN_STOPS: Final = frozenset(
 """Words of a name in Latin letters that its spelling in another script may lack, or join to another word."""
 
 
-def read_sounds(name: str) -> SoundedName | None:
+def read_sounds(written: str) -> SoundedName | None:
     """How a name sounds; None for one in Latin letters alone."""
-    if name.isascii():
+    if written.isascii():
         return None
+    name, _ = strip_native_forms(written)
     scripts = Counter(script for sign in name for script in scripts_of_character(sign))
     del scripts["LATIN"]
     if not scripts:
@@ -136,7 +138,11 @@ def read_sounds(name: str) -> SoundedName | None:
     words = tuple(_keys(word, script) for word in texts)
     native = filter(_is_native_letter, unicodedata.normalize("NFKC", "".join(texts)))
     letters = "".join(sorted(fold_letters("".join(native))))
-    return SoundedName(script, words, tuple(texts), spellings, script in _MERGING, script not in _UNSPELT, letters)
+    forms = () if name is written else set(_words(strip_diacritics(written))) - set(_words(strip_diacritics(name)))
+    meant = frozenset[str]().union(*map(tables.meanings, forms))
+    return SoundedName(
+        script, words, tuple(texts), spellings, script in _MERGING, script not in _UNSPELT, letters, meant
+    )
 
 
 def _is_native_letter(sign: str) -> bool:

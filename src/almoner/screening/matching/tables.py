@@ -17,7 +17,12 @@ from almoner.screening.matching.spelling import normalise_text
 _DATA: Final = files("almoner.screening.matching") / "data"
 _LEAST: Final = 0.12
 _KNOWN_TO_MANY: Final = 12
-_ARABIC_ARTICLE: Final = re.compile("^(?:[وب]?ال|لل)(?=...)")
+_ARABIC: Final = re.compile("[\u0620-\u06ff]")
+_ARABIC_BEFORE: Final = re.compile("^(?:و?[بكف]?ال|و?لل|و?[بل]|و)(?=...)")
+"""The article and what is written together with the word behind it: and, in, as, for."""
+_ARABIC_ENDING: Final = re.compile("(?<=...)(?:ييه|ييت|يين|يون|يات|يه|يت|ين|ون|ان|ات|ه|ي|ت|ء)$")
+"""Endings of feminine, adjective and plural: تجاري and تجارية of تجارة. What is left has three letters."""
+_ARABIC_LETTERS: Final = str.maketrans("ةۀىیئکأإآٱؤ", "ههيييكااااو")
 _CASED: Final = re.compile("[\u0370-\u04ff]")
 _INFLECTED: Final = re.compile(
     r"(?<=[\u0400-\u04ff]{3})(?:[оеёыи]го|[оеы]му|[ыияа]ми|и[еяюи]|і[яєюій]|[ыио]й|[аяуюое][яюе]|[ыио][емх]|[ыі]х|[ая][мх]|[оеі]в|"
@@ -170,23 +175,34 @@ def is_ordinary_word(word: str) -> bool:
 
 @cache
 def translations() -> Mapping[str, frozenset[str]]:
-    """The translations of words in organisations' names, in normalised form."""
+    """The translations of words in organisations' names: of the words, and of what is left of them without endings."""
     found: dict[str, frozenset[str]] = {}
     for line in _data_lines("translations.txt"):
         meant, _, words = line.partition(":")
-        for word in map(_without_ending, words.split()):
-            found[word] = found.get(word, frozenset()) | frozenset(meant.split())
+        for word in words.split():
+            for form in {_in_one_spelling(word), _without_ending(word)}:
+                found[form] = found.get(form, frozenset()) | frozenset(meant.split())
     return found
 
 
+@lru_cache(maxsize=4_096)
 def meanings(word: str) -> frozenset[str]:
-    """The translations of a word in another script, also after its article, or inflected."""
+    """The translations of a word in another script, also after its article or a preposition, or inflected."""
     known = translations()
-    return known.get(_without_ending(word)) or known.get(_ARABIC_ARTICLE.sub("", word), frozenset())
+    bare = _ARABIC_BEFORE.sub("", word)
+    forms = (_in_one_spelling(word), _in_one_spelling(bare), _without_ending(word), _without_ending(bare))
+    return next((known[form] for form in forms if form in known), frozenset())
+
+
+def _in_one_spelling(word: str) -> str:
+    """An Arabic word as others write it, marked as one that has its ending; other words as they are."""
+    return f"{word.translate(_ARABIC_LETTERS)}$" if _ARABIC.match(word) else word
 
 
 def _without_ending(word: str) -> str:
-    """A Cyrillic or Greek word as all its cases and genders have it; other words as they are."""
+    """An Arabic, Cyrillic or Greek word as all its cases and genders have it; other words as they are."""
+    if _ARABIC.match(word):
+        return _ARABIC_ENDING.sub("", word.translate(_ARABIC_LETTERS))
     if not _CASED.match(word):
         return word
     plain = "".join(filter(_is_no_mark, unicodedata.normalize("NFD", word.casefold().replace("й", "\ue000"))))

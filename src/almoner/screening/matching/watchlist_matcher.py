@@ -14,6 +14,7 @@ from almoner.screening.matching import tables
 from almoner.screening.matching.addresses import ParsedAddress, compare_addresses, parse_address
 from almoner.screening.matching.alignment import max_edit_distance
 from almoner.screening.matching.comparison import compare_names
+from almoner.screening.matching.conventions import is_other_spelling
 from almoner.screening.matching.domain import (
     EntryMatch,
     NameLikeness,
@@ -139,12 +140,15 @@ def _is_near_name(
     """
     if evidence.placed and not evidence.supports:
         return False
+    typos = [
+        part for part in likeness.parts if part.finding == "spelling" and not is_other_spelling(part.asked, part.listed)
+    ]
     letters = min(len(searched_name.joined), len(listed.joined))
-    if likeness.score < _ALONE or letters < _SAY_IT or searched_name.bearers or not identifies_by_name_alone(listed):
+    least = _SAY_IT if typos or likeness.score < _EXACT else _SAY_IT - 1
+    if likeness.score < _ALONE or letters < least or searched_name.bearers or not identifies_by_name_alone(listed):
         return False
     if all(map(tables.is_ordinary_word, listed.words)):
         return False
-    typos = [part for part in likeness.parts if part.finding == "spelling"]
     if len(listed.words) == 1 and any(not _is_typo(part.asked, part.listed) for part in typos):
         return False
     return not any(tables.word_frequencies().is_known_word(part.asked) for part in typos)
@@ -168,11 +172,16 @@ def _is_same_single_name(searched_name: PreparedName, listed: PreparedName) -> b
 
 
 def _is_contained(likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName) -> bool:
-    """Whether one name has all words of the other, which are seldom: people leave out patronymics, second surnames."""
+    """Whether one name has all words of the other, which are seldom: people leave out patronymics, second surnames.
+
+    A word may be written as another language writes it.
+    """
     fewer, more = sorted((searched_name, listed), key=lambda name: len(name.words))
     if len(fewer.words) < _FEWEST_WORDS or fewer.total < _SELDOM or likeness.vetoes:
         return False
-    return {*fewer.words} <= {*more.words} and len(min(fewer.words, key=len)) > 1
+    return len(min(fewer.words, key=len)) > 1 and all(
+        word in more.words or any(is_other_spelling(word, other) for other in more.words) for word in fewer.words
+    )
 
 
 def _suffices_alone(likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName) -> bool:

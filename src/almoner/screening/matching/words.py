@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from rapidfuzz import process
@@ -278,7 +279,16 @@ def _spell(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _without_weak(words: Sequence[str], *, initials: bool) -> Sequence[str]:
-    return [word for word in words if word not in STOP_WORDS or (initials and len(word) == 1)] or words
+    return [
+        word
+        for word, following in zip_longest(words, words[1:], fillvalue="")
+        if not (word in STOP_WORDS or _is_assimilated_article(word, following)) or (initials and len(word) == 1)
+    ] or words
+
+
+def _is_assimilated_article(word: str, following: str) -> bool:
+    """The Arabic article with the sound of the next word: AN-NUSRA, ASCH-SCHABAB."""
+    return len(word) > 1 and word[0] in "ae" and following.startswith(word[1:]) and following != word[1:]
 
 
 def _kind(word: str) -> Kind:
@@ -341,5 +351,5 @@ def prepare_name(name: str, *, person: bool = False) -> PreparedName:
         written.endswith(_OPEN),
         _acronyms(written.split(), words),
         bare,
-        read_sounds(strip_native_forms(name[:_LONGEST])[0]),
+        read_sounds(name[:_LONGEST]),
     )
