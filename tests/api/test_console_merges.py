@@ -1,6 +1,7 @@
 """Merging records of one organisation in the console: compared, proposed, approved by a second person, separated."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +12,11 @@ from tests.support import factories
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.console import act, closed, entries, refused, words
+from tests.support.factories import listed as record
 from tests.support.operators import operator, signed_in
 from tests.support.service import Service, Tenant
-from tests.support.terminal import BY
+from tests.support.terminal import BY, in_process
+from tests.support.terminal import operator as terminal_operator
 
 PATH = "/operator/organisations"
 NOTE = {"note": "Both annual reports name both numbers"}
@@ -36,17 +39,6 @@ async def dual_control(service: Service) -> AsyncIterator[None]:
     yield
     async with service.db.write() as tx:
         await operators.set_dual_control(tx, BY, required=False)
-
-
-async def record(service: Service, name: str, code: str, number: str) -> str:
-    """A published record of a registry."""
-    async with service.db.read() as tx:
-        registry = await tx.fetchval("select id from registry where code = $1", code)
-    made = await factories.nonprofit(service, name=name, registry=registry, country="GBR")
-    async with service.db.write() as tx:
-        sql = "update organisation set registry_number = $2, number_key = $2 where id = $1"
-        await tx.execute(sql, tx.ids.parse("organisation", made), number)
-    return made
 
 
 async def answering(publishable: Client, *ids: str) -> set[str]:
@@ -114,6 +106,30 @@ async def test_what_the_first_person_saw_must_still_hold(
     await act(bob, f"{PATH}/{one}/merge/{other}", **NOTE)
     assert "recorded (1 of 2)" in words(bob), "a new first approval"
     assert await answering(publishable, one, other) == {one, other}
+
+
+@pytest.mark.usefixtures("dual_control")
+async def test_one_decides_in_the_console_and_the_other_in_the_terminal(
+    service: Service, admins: tuple[Browser, Browser], publishable: Client, tmp_path: Path
+) -> None:
+    ada, _ = admins
+    one = await record(service, "Whimbrel Trust", "CCEW", "1177006")
+    other = await record(service, "Whimbrel Trust", "OSCR", "SC047006")
+    cleo = in_process(service, tmp_path, await terminal_operator(service, "administrator"))
+    note = ("--note", NOTE["note"])
+    status, printed = await cleo("organisations", "separate", one, other, *note)
+    assert (status, "Operators have not merged these" in printed) == (2, True)
+    assert (await cleo("organisations", "merge", one, other, "--note", " "))[0] == 2
+    assert "(1 of 2)" in (await cleo("organisations", "merge", one, other, *note))[1]
+    assert "A second operator" in (await cleo("organisations", "merge", other, one, *note))[1]
+    assert await answering(publishable, one, other) == {one, other}
+    await act(ada, f"{PATH}/{one}/merge/{other}", **NOTE)
+    assert len(await answering(publishable, one, other)) == 1
+    assert "(1 of 2)" in (await cleo("organisations", "separate", other, one, *note))[1]
+    await act(ada, f"{PATH}/{one}/separate/{other}", **NOTE)
+    assert await answering(publishable, one, other) == {one, other}
+    for action in ("organisation.merge", "organisation.merged", "organisation.separate", "organisation.separated"):
+        assert await entries(service, action, one) == 1, action
 
 
 async def test_what_cannot_be_one_organisation_is_not_merged(

@@ -38,6 +38,7 @@ from tests.support.validation import UNHEARD_OF
 from tests.support.watchlists import listing, matched, write
 
 NOTE = ("--note", "by telephone")
+EVIDENCE, PLOVERS = ("--evidence", "governing_document"), (("CCEW", "1177008"), ("OSCR", "SC047008"))
 PROCESSES = frozenset({"run", "serve", "worker", "migrate", "clean", "release-copy", "documents restore"})
 """They run or make the deployment; what they do for somebody has entries of its own."""
 READS = frozenset(
@@ -48,12 +49,11 @@ READS = frozenset(
         "disputes show", "documents trash", "donation-requests list", "donation-requests overpayments",
         "gift-aid claims adjustments", "giving-links refusals", "gift-aid claims list", "keys list",
         "members groups", "members list", "members sso show", "members sso test", "operators list",
-        "operators tokens list", "partners list", "payee-accounts list", "payee-accounts show",
+        "operators tokens list", "partners list", "payee-accounts list", "payee-accounts show", "watchlists status",
         "payment-files list", "payment-files show", "refunds failed", "refunds list", "refunds show",
         "receipt-donees list", "registers diff", "registers list", "registers show", "registers status",
         "reviews list", "selfcheck", "settlements list", "settlements unmatched", "settlements unreconciled",
         "unallocated-payments list", "verifications flags", "verifications list", "verifications show",
-        "watchlists status",
     }
 )  # fmt: skip
 
@@ -237,20 +237,20 @@ async def a_flag(world: World, nonprofit: str) -> None:
 
 async def the_queue(world: World) -> None:
     asked = {"name": "Relief", "registryName": "IRS", "website": "https://example.org", "countryCode": "USA"}
-    unheard = {**asked, "registryId": "53-0196605"}  # nothing is known of it: no rule may decide
-    accepted = data(await world.api.post("/v1/validation-requests", unheard))
+    asked["registryId"] = "53-0196605"  # nothing is known of it: no rule may decide
+    accepted = data(await world.api.post("/v1/validation-requests", asked))
     configuration = await submissions.configured(world.api, "validation_request")
     case = (await submissions.applied(world.api, configurationId=configuration, **UNHEARD_OF))["validationRequestId"]
     await world.service.drain()
-    await world.does("reviews", "show", accepted["id"])
-    await world.does("reviews", "release", accepted["id"])
-    await world.does("reviews", "show", accepted["id"])
-    await world.does("reviews", "accept", accepted["id"], *NOTE)
-    made = data(await world.api.get(f"/v1/validation-requests/{accepted['id']}"))
-    await world.does("organisations", "publish", made["organisationId"], *NOTE)
-    await world.does("reviews", "show", case)
-    await world.does("reviews", "request", case, "--evidence", "governing_document")
-    await world.does("reviews", "reject", case, "--reason", "other", *NOTE)
+    for act, *more in (("show",), ("release",), ("show",), ("accept", *NOTE)):
+        await world.does("reviews", act, accepted["id"], *more)
+    made = data(await world.api.get(f"/v1/validation-requests/{accepted['id']}"))["organisationId"]
+    await world.does("organisations", "publish", made, *NOTE)
+    pair = [await factories.listed(world.service, "Plover", *one) for one in PLOVERS]
+    for act in ("merge", "separate"):
+        await world.does("organisations", act, *pair, *NOTE)
+    for act, *more in (("show",), ("request", *EVIDENCE), ("reject", "--reason", "other", *NOTE)):
+        await world.does("reviews", act, case, *more)
 
 
 async def settlements_and_held_money(world: World) -> None:

@@ -60,6 +60,17 @@ async def nonprofit(
         return tx.ids.text("organisation", made)
 
 
+async def listed(service: Service, name: str, code: str, number: str) -> str:
+    """A published record of a registry."""
+    async with service.db.read() as tx:
+        registry = await tx.fetchval("select id from registry where code = $1", code)
+    made = await nonprofit(service, name=name, registry=registry, country="GBR")
+    async with service.db.write() as tx:
+        sql = "update organisation set registry_number = $2, number_key = $2 where id = $1"
+        await tx.execute(sql, tx.ids.parse("organisation", made), number)
+    return made
+
+
 async def category(api: Client, **body: Any) -> dict[str, Any]:
     """A new category."""
     record: dict[str, Any] = data(await api.post("/v1/categories", {"name": unique("category"), **body}))

@@ -5,12 +5,14 @@ from typing import Annotated, Final
 
 import typer
 
+from almoner.cli.access import parse_id
 from almoner.cli.caller import (
     Caller,
     Note,
     administrator_lookup,
     as_administrator,
     as_operator,
+    require_approval,
 )
 from almoner.cli.database import run_with_database
 from almoner.cli.progress import ProgressLine
@@ -24,6 +26,9 @@ from almoner.nonprofits.organisations import flows as organisations_flows
 from almoner.nonprofits.organisations import service as organisations_service
 from almoner.nonprofits.organisations.domain import RegistryNumberTaken
 from almoner.nonprofits.organisations.flows import ReindexReport
+from almoner.nonprofits.registers import service as registers
+from almoner.nonprofits.registers.domain import ImportRefused
+from almoner.nonprofits.registers.service import PairDecision
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.files import images
@@ -34,8 +39,9 @@ MAX_NOTE_LENGTH: Final = 2000
 _MAX_WEBSITE_LENGTH: Final = 255
 _REVIEWER: Final = "reviewer"
 
-commands = typer.Typer(help="Manage nonprofits' branding and search index.", no_args_is_help=True)
+commands = typer.Typer(help="Manage nonprofits' records, branding and search index.", no_args_is_help=True)
 
+Record = Annotated[str, typer.Argument(metavar="ORGANISATION", help="Organisation ID of a record.")]
 _File = tuple[Path, bytes]
 _Pictures = typer.Option(
     help="JPEG or PNG image. Can be repeated. Replaces the current images.", exists=True, dir_okay=False
@@ -44,7 +50,7 @@ _Pictures = typer.Option(
 
 @commands.callback()
 def organisations() -> None:
-    """Manage nonprofits' branding and search index."""
+    """Manage nonprofits' records, branding and search index."""
 
 
 @commands.command("brand")
@@ -64,7 +70,7 @@ async def brand_organisation(
     colour: Annotated[str | None, typer.Option(help="Brand colour, such as #0d5c4a.")] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Remove all branding.")] = False,
 ) -> Output:
-    """Set an organisation's display name, description, images and colour.
+    """Set an organisation's name, description, images and colour.
 
     Options that you leave out keep their current values.
     """
@@ -151,12 +157,10 @@ async def publish_organisation(
     any imported register. The website given by the partner is not shown. To show a website, check that it belongs to
     the organisation, then add it with --website.
     """
-    reported = note.strip()
+    reported = _checked_note(note)
     websites = [one.strip() for one in website or ()]
     if wrong := [one for one in websites if not web.is_web_address(one) or len(one) > _MAX_WEBSITE_LENGTH]:
         raise typer.BadParameter(f"--website must be a web address such as https://example.org, not {wrong[0]}")
-    if not 1 <= len(reported) <= MAX_NOTE_LENGTH:
-        raise typer.BadParameter(f"--note must be 1 to {MAX_NOTE_LENGTH} characters")
     organisation_id = tx.ids.parse("organisation", organisation)
     try:
         if organisation_id is None:
@@ -170,6 +174,60 @@ async def publish_organisation(
         tx, DEPLOYMENT, "organisation.published", organisation, note=reported, websites=", ".join(websites)
     )
     return f"{organisation} has been published."
+
+
+@commands.command("merge")
+@as_administrator
+async def merge_organisations(tx: Tx, officer: Caller, one: Record, other: Record, note: Note) -> str:
+    """Merge two records of the same organisation.
+
+    Both numbers then lead to one record. Past donations and verifications stay with the record that they were made for.
+    If two-person approval is on, a second administrator must run the same command.
+    """
+    return await _decide_pair(tx, officer, "merge", (one, other), note)
+
+
+@commands.command("separate")
+@as_administrator
+async def separate_organisations(tx: Tx, officer: Caller, one: Record, other: Record, note: Note) -> str:
+    """Separate two records that operators merged.
+
+    Each number then leads to its own record again. If a register also links the records, they stay merged. If
+    two-person approval is on, a second administrator must run the same command.
+    """
+    return await _decide_pair(tx, officer, "separate", (one, other), note)
+
+
+async def _decide_pair(tx: Tx, officer: Caller, decision: PairDecision, names: tuple[str, str], note: str) -> str:
+    reported = _checked_note(note)
+    ids = [parse_id(tx, "organisation", name) for name in names]
+    try:
+        pair = await registers.load_pair(tx, *ids)
+        if reason := pair.refusal(decision):
+            raise ImportRefused(reason)
+        subject = " ".join(sorted(tx.ids.text("organisation", one.id) for one in (pair.one, pair.other)))
+        action = f"organisation.{decision}"
+        agreed = await require_approval(
+            tx, officer, "administrator", action, subject, pair.fingerprint, reported, DEPLOYMENT
+        )
+        if isinstance(agreed, str):
+            return agreed
+        await registers.decide_pair(tx, pair, decision)
+    except NotFound:
+        raise typer.BadParameter(f"there is no published organisation {names[0]} or {names[1]}") from None
+    except ImportRefused as refused:
+        raise typer.BadParameter(str(refused)) from None
+    done = "organisation.merged" if decision == "merge" else "organisation.separated"
+    await officer.record_audit_entry(tx, DEPLOYMENT, done, subject, note=reported, deciders=agreed.decider_count)
+    lead = "lead to one record" if decision == "merge" else "lead to their own records again"
+    return f"{pair.one.registry_number} and {pair.other.registry_number} {lead}."
+
+
+def _checked_note(note: str) -> str:
+    """Raises BadParameter."""
+    if not 1 <= len(reported := note.strip()) <= MAX_NOTE_LENGTH:
+        raise typer.BadParameter(f"--note must be 1 to {MAX_NOTE_LENGTH} characters")
+    return reported
 
 
 async def _image(file: _File, side: int) -> Image:

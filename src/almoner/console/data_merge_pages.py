@@ -1,8 +1,7 @@
 """Merge records of the same organisation: compare two records, and have two operators approve."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from starlette.responses import Response
 from starlette.routing import Route
@@ -21,8 +20,8 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.organisations.domain import Organisation
 from almoner.nonprofits.registers import service as registers
 from almoner.nonprofits.registers.domain import ImportRefused
+from almoner.nonprofits.registers.service import PairDecision, RecordPair
 from almoner.platform.audit.log import DEPLOYMENT
-from almoner.platform.crypto import sha256_digest
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.platform.pages.record_tables import Column, readable
 from almoner.validation.decisions.reviews.domain import ValueComparison
@@ -36,34 +35,6 @@ _DONE: Final = {
     "merge": "The records have been merged. Both numbers now lead to one record.",
     "separate": "The records have been separated. Each number leads to its own record again.",
 }
-Decision = Literal["merge", "separate"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Two records to compare, in the order of the URL."""
-
-    one: Organisation
-    other: Organisation
-    joined: bool
-    by_operators: bool
-
-    @property
-    def refusal(self) -> str:
-        """The reason why the records cannot be merged. Empty if they can."""
-        return "They are merged." if self.joined else registers.unjoinable_reason(self.one, self.other)
-
-    @property
-    def rows(self) -> list[tuple[str, str, str]]:
-        """A difference between the records: the label and both values."""
-        return [(label, take(self.one), take(self.other)) for label, take in _ROWS]
-
-    @property
-    def fingerprint(self) -> bytes:
-        """A fingerprint of the page's content: the second operator must approve exactly what the first one saw."""
-        return sha256_digest(repr([sorted((one, other)) for _, one, other in self.rows]).encode())
-
-
 _ROWS: Final[Sequence[tuple[str, Callable[[Organisation], str]]]] = (
     ("Registry", lambda one: f"{one.registry_name} ({one.registry_code})"),
     ("Registry number", lambda one: one.registry_number),
@@ -135,7 +106,7 @@ class MergePages:
         """
         name = visitor.path.removeprefix(f"{visitor.place.home}{ORGANISATIONS}/").split("/")[0]
         typed, other = visitor.query.get("query", "").strip()[:500], visitor.query.get("other", "")
-        pair: _Pair | None = None
+        pair: RecordPair | None = None
         suggested: list[tuple[str, Organisation]] = []
         async with self._context.db.snapshot() as tx:
             one = await self._record(tx, name)
@@ -164,23 +135,26 @@ class MergePages:
             page_keys=[] if pair is None else [("m", "Merge"), ("s", "Separate")],
         )
 
-    def _action(self, decision: Decision) -> ConsoleAction:
+    def _action(self, decision: PairDecision) -> ConsoleAction:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             pair, back = await self._pair_of_path(tx, visitor)
             merge = decision == "merge"
-            closed = (
-                pair.refusal if merge else ("" if pair.by_operators else "Operators have not merged these records.")
-            )
             words = "Merge the records" if merge else "Separate the records"
             about = _MERGE if merge else _SEPARATE
             return ActionPage(
-                words, words, back, "Comparison", [_who(pair), *about], [_NOTE if merge else _WHY], closed=closed
+                words,
+                words,
+                back,
+                "Comparison",
+                [_who(pair), *about],
+                [_NOTE if merge else _WHY],
+                closed=pair.refusal(decision),
             )
 
         async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
             pair, back = await self._pair_of_path(tx, visitor)
-            if decision == "merge" and pair.refusal:
-                raise ImportRefused(pair.refusal)
+            if reason := pair.refusal(decision):
+                raise ImportRefused(reason)
             subject = " ".join(sorted(tx.ids.text(ID, record.id) for record in (pair.one, pair.other)))
             action = f"organisation.{decision}"
             decided = await operators.require_approval(
@@ -189,8 +163,7 @@ class MergePages:
             if isinstance(decided, Approval):
                 await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, action, subject, look=1)
                 return f"{back}&done=proposed"
-            act = registers.join_records if decision == "merge" else registers.separate_records
-            await act(tx, pair.one, pair.other)
+            await registers.decide_pair(tx, pair, decision)
             done = "organisation.merged" if decision == "merge" else "organisation.separated"
             await self._context.record_audit_entry(
                 tx, visitor, DEPLOYMENT, done, subject, note=entered_values["note"], deciders=decided.decider_count
@@ -200,15 +173,13 @@ class MergePages:
         path = f"{ORGANISATIONS}/{{id}}/{decision}/{{other}}"
         return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
 
-    async def _pair_of_path(self, tx: Tx, visitor: Visitor) -> tuple[_Pair, str]:
+    async def _pair_of_path(self, tx: Tx, visitor: Visitor) -> tuple[RecordPair, str]:
         """The records in the URL, and the path of their comparison page."""
         name, _, other = visitor.path.removeprefix(f"{visitor.place.home}{ORGANISATIONS}/").split("/")
         return await self._pair(tx, name, other), f"{ORGANISATIONS}/{name}/compare?other={other}"
 
-    async def _pair(self, tx: Tx, name: str, other: str) -> _Pair:
-        one, second = await self._record(tx, name), await self._record(tx, other)
-        joined = await registers.is_joined(tx, one, second)
-        return _Pair(one, second, joined, await registers.is_joined_by_operators(tx, one, second))
+    async def _pair(self, tx: Tx, name: str, other: str) -> RecordPair:
+        return await registers.load_pair(tx, *(self._context.parse_id(ID, one) for one in (name, other)))
 
     async def _record(self, tx: Tx, name: str) -> Organisation:
         """The published record with this ID, even if it is merged. Raises NotFound."""
@@ -223,7 +194,7 @@ async def count_waiting(tx: Tx) -> int:
     return sum(bool(_decision_of(one)) for one, _ in await operators.list_pending_approvals(tx))
 
 
-def _decision_of(approval: Approval) -> Decision | None:
+def _decision_of(approval: Approval) -> PairDecision | None:
     match approval.action:
         case "organisation.merge":
             return "merge"
@@ -239,11 +210,14 @@ async def _name(tx: Tx, text: str) -> str:
     return f"{record.full_name} ({record.registry_code} {record.registry_number})" if record else text
 
 
-def _marked(pair: _Pair) -> list[MarkedValue]:
-    return [mark_differences(ValueComparison(label, one, [other] if other else [])) for label, one, other in pair.rows]
+def _marked(pair: RecordPair) -> list[MarkedValue]:
+    return [
+        mark_differences(ValueComparison(label, take(pair.one), [other] if (other := take(pair.other)) else []))
+        for label, take in _ROWS
+    ]
 
 
-def _who(pair: _Pair) -> str:
+def _who(pair: RecordPair) -> str:
     one, other = (
         f"{record.full_name} ({record.registry_code} {record.registry_number})" for record in (pair.one, pair.other)
     )

@@ -13,11 +13,10 @@ from almoner.nonprofits.registers.domain import (
     RegisterImportDecision,
     RegisterImportDifference,
 )
-from almoner.nonprofits.registers.operator_links import is_joined as is_joined
-from almoner.nonprofits.registers.operator_links import is_joined_by_operators as is_joined_by_operators
-from almoner.nonprofits.registers.operator_links import join_records as join_records
-from almoner.nonprofits.registers.operator_links import separate_records as separate_records
-from almoner.nonprofits.registers.operator_links import unjoinable_reason as unjoinable_reason
+from almoner.nonprofits.registers.record_pairs import PairDecision as PairDecision
+from almoner.nonprofits.registers.record_pairs import RecordPair as RecordPair
+from almoner.nonprofits.registers.record_pairs import decide_pair as decide_pair
+from almoner.nonprofits.registers.record_pairs import load_pair as load_pair
 from almoner.nonprofits.registers.store import find_load as find_load
 from almoner.nonprofits.registers.store import find_previous_load as find_previous_load
 from almoner.nonprofits.registers.store import ignored_columns_of as ignored_columns_of

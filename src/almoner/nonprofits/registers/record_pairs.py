@@ -1,0 +1,70 @@
+"""Two records that operators compare, and merge or separate."""
+
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.organisations import service as organisations
+from almoner.nonprofits.organisations.domain import Organisation
+from almoner.nonprofits.registers import operator_links
+from almoner.nonprofits.registers.domain import ImportRefused
+from almoner.platform.crypto import sha256_digest
+from almoner.platform.database.transactions import ALL_PARTNERS, Tx
+
+PairDecision = Literal["merge", "separate"]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPair:
+    """Two records in the order given. ``joined``: one record answers for both."""
+
+    one: Organisation
+    other: Organisation
+    joined: bool
+    by_operators: bool
+
+    def refusal(self, decision: PairDecision) -> str:
+        """Why the records cannot be merged or separated. Empty if they can."""
+        if decision == "separate":
+            return "" if self.by_operators else "Operators have not merged these records."
+        return "They are merged." if self.joined else operator_links.unjoinable_reason(self.one, self.other)
+
+    @property
+    def fingerprint(self) -> bytes:
+        """A fingerprint of what is compared: the second operator must approve exactly what the first one saw."""
+        return sha256_digest(repr(sorted(repr(_compared(one)) for one in (self.one, self.other))).encode())
+
+
+async def load_pair(tx: Tx, first: UUID, second: UUID) -> RecordPair:
+    """Two published records, even if they are merged. Raises NotFound."""
+    found = [await organisations.find_record(tx, ALL_PARTNERS, record) for record in (first, second)]
+    one, other = found
+    if one is None or other is None:
+        raise NotFound
+    joined = await operator_links.is_joined(tx, one, other)
+    return RecordPair(one, other, joined, await operator_links.is_joined_by_operators(tx, one, other))
+
+
+async def decide_pair(tx: Tx, pair: RecordPair, decision: PairDecision) -> None:
+    """Merge or separate the records. Raises ImportRefused."""
+    if reason := pair.refusal(decision):
+        raise ImportRefused(reason)
+    decide = operator_links.join_records if decision == "merge" else operator_links.separate_records
+    await decide(tx, pair.one, pair.other)
+
+
+def _compared(one: Organisation) -> tuple[object, ...]:
+    return (
+        one.registry_code,
+        one.registry_number,
+        one.full_name,
+        tuple(one.other_names),
+        one.address,
+        one.country_code,
+        tuple(one.websites),
+        tuple(one.types),
+        one.inactive_reason,
+        one.registration_date,
+        one.description,
+    )
