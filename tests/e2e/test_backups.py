@@ -3,11 +3,12 @@
 import re
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from pwd import getpwuid
 from subprocess import Popen
 from subprocess import run as run_program
 
@@ -17,7 +18,7 @@ from PIL import Image
 
 from almoner.platform.database.programs import OsAccount
 from tests.support import running
-from tests.support.debian_postgres import PASSWORD, PROGRAMS, DebianServer, as_account, debian_server, missing
+from tests.support.debian_postgres import PASSWORD, PROGRAMS, DebianServer, as_account, debian_server, missing, until
 from tests.support.deployed import KEY, Deployed
 from tests.support.running import free_port
 
@@ -46,12 +47,39 @@ class Book:
     store: str
     """Its documents, as rclone names them."""
     key: str = ""
+    barman: str = ""
+    """Words before a command of Barman."""
+
+    def use_barman(self) -> Callable[..., str]:
+        """Barman's sample on places of this test; its commands, and what they print."""
+        home, sample = self.folder / "barman", (DEPLOY / "barman.conf").read_text()
+        home.mkdir()
+        OsAccount.current().chown(home)
+        self.server.sql("create role barman login superuser")
+        socket = f"host={self.server.data.parent} port={self.server.port}"
+        general = {"barman_user": getpwuid(OsAccount.current().uid).pw_name, "barman_home": home}
+        general |= {"log_file": home / "log", "barman_lock_directory": home}
+        configured = home / "barman.conf"
+        lines = "".join(f"{name} = {value}\n" for name, value in general.items())
+        configured.write_text(f"[barman]\n{lines}{sample.replace('host=/var/run/postgresql', socket)}")
+        with (self.folder / "backup.env").open("a") as settings:
+            settings.write(f"PGDATA={self.server.data}\nPREPARED={home}/restored\n")
+        command = [*as_account(), "barman", "-c", str(configured)]
+        self.barman = " ".join(command)
+
+        def run(*words: str, fails: bool = True) -> str:
+            done = run_program([*command, *words], capture_output=True, text=True, check=False, cwd="/", timeout=120)
+            assert done.returncode == 0 or not fails, done.stdout + done.stderr
+            return done.stdout
+
+        return run
 
     def script(self, name: str, *words: str) -> str:
         """Run one; the last line of what it said."""
         environment = {**self.deployed.environment, "ALMONER_BACKUP_ENV": str(self.folder / "backup.env")}
         environment["PATH"] = f"{PROGRAMS}:{environment['PATH']}"
         environment["PGBACKREST"] = " ".join([*as_account(), "pgbackrest", f"--config={self.folder}/pgbackrest.conf"])
+        environment["BARMAN"] = self.barman
         done = run_program(
             [DEPLOY / name, *words], env=environment, capture_output=True, text=True, check=False, timeout=120
         )
@@ -204,7 +232,41 @@ def test_a_base_backup_is_restored_to_a_point_in_time(folder: Path) -> None:
         assert made.names() == ["Record 1", "Record 2"]
         assert len(made.documents()) == 3  # the newest goes to the trash by itself, a day later
         made.write("Record 4")
+        made.deployed.command("audit", "sign")  # no worker has chained the entries of this test
         assert made.deployed.command("selfcheck")
+
+
+@pytest.mark.skipif(missing("barman") is not None, reason="not installed: barman")
+def test_barman_restores_to_a_point_in_time(folder: Path) -> None:
+    with book(folder, archive=False) as made:
+        barman = made.use_barman()
+        made.write("Record 1")
+        barman("cron")
+        until(lambda: "receive-wal running: OK" in barman("check", "almoner", fails=False))
+        barman("switch-wal", "--force", "--archive", "almoner")
+        assert "FAILED" not in barman("check", "almoner")
+        made.script("almoner-backup", "barman")
+        made.script("almoner-backup", "documents")
+        made.write("Record 2")
+        moment = made.server.sql("select pg_sleep(1.1); select clock_timestamp()").strip()
+        made.write("Record 3")
+        made.server.sql("drop table partner cascade", "almoner")  # what one wishes undone
+        barman("switch-wal", "--archive", "almoner")
+        made.script("almoner-backup", "documents")
+        made.server.stop()
+
+        made.script("almoner-restore", "barman", moment)
+        made.script("almoner-restore", "documents")
+        made.server.start()
+        made.deployed.command("migrate")
+        assert "Released as deployment" in made.deployed.command("release-copy", "--takes-over", "--yes")
+        assert made.names() == ["Record 1", "Record 2"]
+        made.deployed.command("audit", "sign")  # no worker has chained the entries of this test
+        assert made.deployed.command("selfcheck")
+        barman("receive-wal", "--reset", "almoner")
+        barman("cron")
+        barman("switch-wal", "--force", "--archive", "almoner")
+        made.script("almoner-backup", "barman")
 
 
 def test_the_latest_is_restored_after_the_loss_of_the_machine(folder: Path) -> None:
@@ -284,6 +346,7 @@ def test_documents_come_back_into_an_object_store_that_was_lost(folder: Path) ->
         assert made.names() == ["Record 1", "Record 2"]
         made.write("Record 3")
         assert before.items() <= made.documents().items()
+        made.deployed.command("audit", "sign")  # no worker has chained the entries of this test
         assert made.deployed.command("selfcheck")
 
 
