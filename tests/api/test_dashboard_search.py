@@ -66,6 +66,7 @@ async def test_each_record_is_found_by_what_people_know_of_it(service: Service, 
     assert await found(owner, "zoe kestrel") == [], "all words are in one record"
     assert await found(owner, "zo") == []
     assert await found(owner, "o'qui", "/search/hits") == [donation]
+    assert " ago" in owner.text(), "two hits of one donor are told apart"
 
 
 @pytest.mark.parametrize("role", MEMBER_ROLES)

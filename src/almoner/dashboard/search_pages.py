@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlencode
 
@@ -20,11 +20,12 @@ from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import render_page
 from almoner.dashboard.search_terms import query_terms
 from almoner.dashboard.store_search import HITS
-from almoner.platform.pages.record_tables import Cell
+from almoner.platform.pages.record_tables import Cell, Column
 
 _ID: Final = re.compile(r"(?:sandbox_)?[a-z]+_[0-9a-z]{26}")
 _SHOWN_COLUMNS: Final = 4
 _SHORTEST: Final = 2
+_AGE: Final = Column("createdAt", "age")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class SearchPages:
         self, visitor: Visitor, record_list: RecordList, records: Sequence[Record], entered: str
     ) -> SearchGroup:
         await self._records.files.record_donor_views(visitor, record_list, records)
-        rows = [cells[:_SHOWN_COLUMNS] for cells in await self._records.rows(visitor, record_list, records)]
+        rows = [_hit(cells) for cells in await self._records.rows(visitor, record_list, records)]
         parameter = "email" if "@" in entered else "query"
         filtered = len(records) == HITS and any(one.parameter == parameter for one in record_list.filters)
         address = f"{visitor.place.home}{record_list.path}?{urlencode({parameter: entered})}"
@@ -124,3 +125,9 @@ class SearchPages:
 
 def _typed(visitor: Visitor) -> str:
     return visitor.query.get("q", "").strip()[:500]
+
+
+def _hit(cells: Sequence[Cell]) -> list[Cell]:
+    """What a hit shows of a row: its first cells, and how long ago it was created, which tells two of them apart."""
+    made = [replace(one, column=_AGE) for one in cells[_SHOWN_COLUMNS:] if one.column.member == _AGE.member]
+    return [*cells[:_SHOWN_COLUMNS], *made]
