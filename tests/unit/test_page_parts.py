@@ -11,6 +11,7 @@ ALLOWED = {
     "hx-get",
     "hx-post",
     "hx-push-url",
+    "hx-trigger",
     "hx-target:inherited",
     "hx-select:inherited",
     "hx-swap:inherited",
@@ -27,6 +28,12 @@ def test_templates_have_these_attributes_alone() -> None:
         for name in re.findall(r"[\s\"'](?:data-)?(hx-[\w:-]+)\s*=", path.read_text("utf-8"))
     }
     assert found == ALLOWED
+    triggers = {
+        value
+        for path in SOURCE.glob("**/*.html")
+        for value in re.findall(r"hx-trigger\s*=\s*\"([^\"]*)\"", path.read_text("utf-8"))
+    }
+    assert triggers == {"load delay:2s"}, "a filter in brackets would be code"
 
 
 def test_the_library_is_the_published_file() -> None:
