@@ -95,7 +95,7 @@ def test_a_list_is_searched_in_whichever_script_it_is(turned: bool) -> None:
         ("شبكة النجمة", "NAJMA NETWORK"),
         ("مستشفى النجمة للأطفال", "Al-Najma Children's Hospital"),
         ("جبهة النجمة لأهل الكرامة", "NAJMA FRONT FOR THE PEOPLE OF KARAMA"),
-        ("مؤسسة الأقحوان", "AL-UQHUWAN FOUNDATION"),
+        ("مؤسسة الأقصر", "AL-AQSAR FOUNDATION"),
         ("تنظيم النجمة", "ORGANIZATION OF AL-NAJMA"),
         ("البنك التجاري الكرماني", "COMMERCIAL BANK OF KERMANI"),
         ("مركز الكرامة للبحوث والدراسات العلمية", "KARAMA CENTER FOR SCIENTIFIC STUDIES AND RESEARCH"),

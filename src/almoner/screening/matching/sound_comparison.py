@@ -105,7 +105,7 @@ def compare_sounds(sounded: PreparedName, latin: PreparedName) -> NameLikeness:
     pairs = _best_pairs(_possible_pairs(sounds, texts))
     paired = sum(len(pair.left) for pair in pairs)
     pairs += _form_pairs(sounds, texts, pairs)
-    if not _agree_enough(pairs, max(len(sounds.words), paired), len(texts)):
+    if not _agree_enough(pairs, len(sounds.words), len(texts), syllabic=bool(sounds.spellings)):
         return NameLikeness(0.0, (), (), sounded.name, latin.name)
     matched = [sum(weights[one] for one in pair.right) for pair in pairs]
     left_over, right_over = _UNMATCHED * (len(sounds.words) - paired), sum(weights) - sum(matched)
@@ -129,15 +129,19 @@ def _form_pairs(sounds: SoundedName, texts: Sequence[str], pairs: Sequence[_Pair
     return [_Pair(_TRANSLATED, _TRANSLATED_LETTERS, (), (place,)) for place in left if texts[place] in sounds.forms][:1]
 
 
-def _agree_enough(pairs: Sequence[_Pair], sounded: int, latin: int) -> bool:
-    """Whether two words agree and so many letters, or fewer where nothing is left over and all is as usual."""
+def _agree_enough(pairs: Sequence[_Pair], sounded: int, latin: int, *, syllabic: bool) -> bool:
+    """Whether two words agree and so many letters, or fewer where nothing is left over and all is as usual.
+
+    Of names of syllables, which are compared as they are spelt, one word needs more.
+    """
     words, letters = sum(len(pair.left) for pair in pairs), sum(pair.letters for pair in pairs)
     usual = all(pair.likeness >= _USUAL for pair in pairs)
     if letters >= _FEWEST_LETTERS and (words >= _FEWEST_WORDS or (words < len(pairs) and usual)):
         return True
+    if syllabic or not usual:
+        return words == sounded == latin == 1 and letters >= _LONG_KEY
     whole = bool(pairs) and words == sounded and sum(len(pair.right) for pair in pairs) == latin
-    least = _LONG_KEY - (usual and 1) - (usual and words >= _FEWEST_WORDS)
-    return whole and letters >= least
+    return whole and letters >= _FEWEST_LETTERS - (words >= _FEWEST_WORDS)
 
 
 def _spelling_likeness(sounds: SoundedName, latin: PreparedName) -> float:
