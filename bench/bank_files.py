@@ -50,7 +50,7 @@ def order() -> CreditTransferInitiation:
 
 def _template(asked: CreditTransferInitiation) -> bytes:
     return "".join(
-        f"<CdtTrfTxInf><EndToEndId>{one.payout.end_to_end_id}</EndToEndId><InstdAmt>{one.payout.money.minor}</InstdAmt>"
+        f"<CdtTrfTxInf><EndToEndId>{one.disbursement.end_to_end_id}</EndToEndId><InstdAmt>{one.disbursement.money.minor}</InstdAmt>"
         f"<Nm>{one.payee.holder}</Nm><IBAN>{one.payee.numbers.account}</IBAN></CdtTrfTxInf>"
         for one in asked.payments
     ).encode()
@@ -58,7 +58,7 @@ def _template(asked: CreditTransferInitiation) -> bytes:
 
 def _answer(asked: CreditTransferInitiation) -> bytes:
     rows = "".join(
-        f"<TxInfAndSts><OrgnlEndToEndId>{one.payout.end_to_end_id}</OrgnlEndToEndId><TxSts>ACSC</TxSts></TxInfAndSts>"
+        f"<TxInfAndSts><OrgnlEndToEndId>{one.disbursement.end_to_end_id}</OrgnlEndToEndId><TxSts>ACSC</TxSts></TxInfAndSts>"
         for one in asked.payments
     )
     return (

@@ -207,15 +207,16 @@ def _giving_pages(
     )
     pages = PageRenderer(db.deployment, TEMPLATES, catalogues)
     disclosures = giving_link_disclosures(settings)
-    gateway = DonationPages(db, pages, checkout, disclosures.notices)
-    links = GivingLinkPages(db, pages, gateway, checkout, limiter, disclosures)
+    hosted_page = DonationPages(db, pages, checkout, disclosures.notices)
+    links = GivingLinkPages(db, pages, hosted_page, checkout, limiter, disclosures)
     gifts = DonationStatusPages(db, PageRenderer(db.deployment, GIFT_TEMPLATES, catalogues), rules)
     statements = StatementPages(db, PageRenderer(db.deployment, STATEMENT_TEMPLATES, catalogues))
-    giving = [*gateway.routes(), *EmailCodePages(db, gateway).routes(), *TransferPages(db, gateway, checkout).routes()]
+    codes, transfers = EmailCodePages(db, hosted_page), TransferPages(db, hosted_page, checkout)
+    giving = [*hosted_page.routes(), *codes.routes(), *transfers.routes()]
     following = [*gifts.routes(), *statements.request_routes()]
     return [
         *giving,
-        *not_found_routes("/give", giving, gateway.not_found_page),
+        *not_found_routes("/give", giving, hosted_page.not_found_page),
         *links.routes(),
         *not_found_routes("/g", links.routes(), links.not_found_page),
         *following,

@@ -237,7 +237,7 @@ async def test_m7_a_payout_that_was_taken_back_comes_with_the_next_one_and_is_ex
 
     async def explain(reference: str, note: str = "the bank refused it, po_again has it") -> None:
         async with alone.db.write() as tx:
-            await bank_statements.record_payout_explanation(tx, "test", reference, note=note, by="officer")
+            await bank_statements.record_provider_payout_explanation(tx, "test", reference, note=note, by="officer")
 
     for wrong in ("po_again", "po_unknown"):  # it came; there is none
         with pytest.raises(NotFound):

@@ -48,13 +48,13 @@ OF_FREQUENCIES = ON_THE_PAGE | {  # tests/pages/test_regular.py walks them
             "give.problem.another",
             "give.problem.frequency",
             "thanks.regular",
-            "till.setup.",
+            "test_provider.setup.",
         )
     )
 }
 KEYS = WORDS - OF_AGENTS - OF_APPLICANTS - OF_PAYEES - OF_LINKS - OF_MEMBERS - OF_REGULAR_DONORS - OF_FREQUENCIES
 PHONE = {"viewport": {"width": 320, "height": 700}}
-TITLED = {"till.unknown", "gift.unknown", "statement.sent", "statement.later", "statement.unknown"} | {
+TITLED = {"test_provider.unknown", "gift.unknown", "statement.sent", "statement.later", "statement.unknown"} | {
     f"give.{kind}" for kind in "expired used unknown cookieless held closed broken tries lapsed".split()
 }
 # Said by the same templates as their neighbours, in states that take an outage, a lost cookie or weeks; and the words
@@ -63,7 +63,7 @@ ELSEWHERE = {
     key
     for key in KEYS
     if re.match(
-        r"give\.(failed|busy|again|paying|paused\.\w+|code\.(later|sent|problem\.over)|wait\.\w+)$|till\.(again|ended\.(failed|cancelled)\.)"
+        r"give\.(failed|busy|again|paying|paused\.\w+|code\.(later|sent|problem\.over)|wait\.\w+)$|test_provider\.(again|ended\.(failed|cancelled)\.)"
         r"|gift\.(reassigned|wait\.|returned|refunded|void|next\.sent|step\.settled\.done)|embed\."
         r"|receipt\.(title|void|refunded|kept|corrected|acknowledgement|benefits|deductible|donee|ein|address)$"
         r"|statement\.(many|london|now|void|given|back|left|as_of)$"

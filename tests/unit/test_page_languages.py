@@ -18,8 +18,8 @@ LANGUAGES = sorted(path.stem for path in LOCALE_FOLDER.glob("*.json"))
 ENGLISH: dict[str, Message] = json.loads((LOCALE_FOLDER / "en.json").read_text("utf-8"))
 # Keys that templates and views put together: a fixed beginning and words that the code names.
 BUILT = re.compile(
-    r"^(give\.(expired|lapsed|used|unknown|cookieless|closed|paused|held|transfer_held|tries|broken|link_over)|till\.unknown)\.(title|text|next)$"
-    r"|^till\.(declined|cards|ended|setup)\.|^give\.step\.|^receipt\.(organisation|register|number|date|reference)$"
+    r"^(give\.(expired|lapsed|used|unknown|cookieless|closed|paused|held|transfer_held|tries|broken|link_over)|test_provider\.unknown)\.(title|text|next)$"
+    r"|^test_provider\.(declined|cards|ended|setup)\.|^give\.step\.|^receipt\.(organisation|register|number|date|reference)$"
     r"|^receipt\.(issuer|receipt_number|donor|gift|cover|refunded|kept|donee|ein|address)$|^gift\.(step|next|wait|unknown|soon)\."
     r"|^apply\.(step|start|documents|expired|used|unknown|again|broken)\.|^apply\.person\.(first|last)_name$"
     r"|^applied\.(\w+\.(title|text)|(missing|check|standing|reason)\..+|link\.(sent|later)|document\.(rejected|unreadable))$"
@@ -30,7 +30,7 @@ BUILT = re.compile(
     r"|^members\.(done|problem|role|state)\.|^keys\.(about|kind|state)\.|^keys\.(used|unused|used\.route)$"
     r"|^regular\.(status|done|mail)\.|^regular\.(amount|day|pause|skip|cancel)\.title$"
     r"|^regular\.(sent|unknown|aid\.cancelled)\.(title|text|next)$"
-    r"|^remittance\.(payout|transfer|gifts|gift|given|fee|back|paid)$"
+    r"|^remittance\.(disbursement|transfer|gifts|gift|given|fee|back|paid)$"
     r"|^(agent|answer)\.(done|expired|closed|replaced|unknown|broken)\."
     r"|^payee\.((confirmed|account_missing|declined|closed)\.(title|text|next)|problem\.)"
     r"|^(give|transfer)\.promise\.(card|receipt)$"
@@ -89,7 +89,7 @@ def test_h9_every_key_is_used_and_every_used_key_is_there() -> None:
         if {"migrations", "adapters"}.isdisjoint(path.parts)
     )
     areas = (
-        "page|give|gift|thanks|waiting|till|receipt|refund|reassigned|statement|embed|agent|answer|apply|applied|payee|payee_account"
+        "page|give|gift|thanks|waiting|test_provider|receipt|refund|reassigned|statement|embed|agent|answer|apply|applied|payee|payee_account"
         "|remittance|transfer|regular|site|mail|desk|dashboard|reports|account|members|keys|audit_log|sso"
     )
     used = set(re.findall(rf"[\"']((?:{areas})\.[a-z_.]+[a-z_])[\"']", text))

@@ -32,20 +32,20 @@ LOOKED_UP: Final = {
     "give.used.text": "the session has its gift",
     "waiting.unpaid.title": "the provider has just said so, or all attempts have ended there",
     "waiting.unpaid.text": "the provider has just said so, or all attempts have ended there",
-    "till.cards.declined_later": "what the test card does",
-    "till.cards.always_challenged": "what the test card does",
-    "till.declined": "the provider's own record of the try",
-    "till.ended.succeeded.title": "the provider's own record of the payment",
-    "till.ended.succeeded.text": "the provider's own record of the payment",
-    "till.ended.failed.text": "the provider's own record of the payment",
-    "till.ended.cancelled.text": "the provider's own record of the payment",
+    "test_provider.cards.declined_later": "what the test card does",
+    "test_provider.cards.always_challenged": "what the test card does",
+    "test_provider.declined": "the provider's own record of the try",
+    "test_provider.ended.succeeded.title": "the provider's own record of the payment",
+    "test_provider.ended.succeeded.text": "the provider's own record of the payment",
+    "test_provider.ended.failed.text": "the provider's own record of the payment",
+    "test_provider.ended.cancelled.text": "the provider's own record of the payment",
     "gift.returned": "the gift and its payouts",
     "gift.wait.held": "the gift and its payouts",
     "gift.void": "the gift and its refunds",
     "gift.refunded": "the gift and its refunds",
     "give.dedication.tell": "the email waits until the donation is paid",
 }
-AREAS: Final = ("page.", "give.", "gift.", "thanks.", "waiting.", "transfer.", "till.", "statement.", "embed.")
+AREAS: Final = ("page.", "give.", "gift.", "thanks.", "waiting.", "transfer.", "test_provider.", "statement.", "embed.")
 CERTAIN: Final = "give.cookieless.next"
 
 

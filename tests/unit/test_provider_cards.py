@@ -41,16 +41,16 @@ def test_a_card_is_good_to_the_end_of_its_month(expiry: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "problems"),
     [
-        ({"expiry": "02/26"}, {"expiry": "till.expiry.past"}),
-        ({"expiry": "13/30"}, {"expiry": "till.expiry.wrong"}),
-        ({"expiry": "00/30"}, {"expiry": "till.expiry.wrong"}),
-        ({"expiry": " "}, {"expiry": "till.expiry.missing"}),
-        ({"number": ""}, {"number": "till.number.missing"}),
-        ({"number": "4242424242424243"}, {"number": "till.number.wrong"}),
-        ({"number": "42424242426"}, {"number": "till.number.wrong"}),
-        ({"cvc": "12"}, {"cvc": "till.cvc.wrong"}),
-        ({"cvc": "12a"}, {"cvc": "till.cvc.wrong"}),
-        ({"name": " "}, {"name": "till.name.missing"}),
+        ({"expiry": "02/26"}, {"expiry": "test_provider.expiry.past"}),
+        ({"expiry": "13/30"}, {"expiry": "test_provider.expiry.wrong"}),
+        ({"expiry": "00/30"}, {"expiry": "test_provider.expiry.wrong"}),
+        ({"expiry": " "}, {"expiry": "test_provider.expiry.missing"}),
+        ({"number": ""}, {"number": "test_provider.number.missing"}),
+        ({"number": "4242424242424243"}, {"number": "test_provider.number.wrong"}),
+        ({"number": "42424242426"}, {"number": "test_provider.number.wrong"}),
+        ({"cvc": "12"}, {"cvc": "test_provider.cvc.wrong"}),
+        ({"cvc": "12a"}, {"cvc": "test_provider.cvc.wrong"}),
+        ({"name": " "}, {"name": "test_provider.name.missing"}),
     ],
 )
 def test_a_wrong_card_is_told_by_field(changes: dict[str, str], problems: dict[str, str]) -> None:

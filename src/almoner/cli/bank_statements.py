@@ -168,7 +168,9 @@ async def explain_discrepancy(
     provider, by_provider, reference = discrepancy.partition("/")
     try:
         if by_provider:
-            await bank_statements.record_payout_explanation(tx, provider, reference, note=note.strip(), by=officer.id)
+            await bank_statements.record_provider_payout_explanation(
+                tx, provider, reference, note=note.strip(), by=officer.id
+            )
         else:
             await bank_statements.record_gap_explanation(
                 tx, parse_id(tx, _STATEMENT, discrepancy), note=note.strip(), by=officer.id

@@ -73,7 +73,7 @@ async def run_disbursements(database: Database) -> Output:
         pass  # refused before anything is sent
 
     async def record(tx: Tx, ran: RunResult) -> None:
-        sent = sum(sums.payouts for sums in ran.sent.values())
+        sent = sum(sums.disbursements for sums in ran.sent.values())
         await officer.record_audit_entry(
             tx, DEPLOYMENT, "disbursements.run", "all", sent=sent, refused=len(ran.refused)
         )
@@ -95,7 +95,7 @@ async def run_disbursements(database: Database) -> Output:
 
 def _in_words(sums: DisbursementTotals) -> str:
     whole = f"{format_decimal(sums.minor, sums.currency)} {sums.currency}"
-    return f"{whole} in {_many(sums.payouts, 'disbursement')} with {_many(sums.donations, 'donation')}"
+    return f"{whole} in {_many(sums.disbursements, 'disbursement')} with {_many(sums.donations, 'donation')}"
 
 
 def _many(count: int, what: str) -> str:
@@ -115,7 +115,7 @@ async def list_disbursements(
     wanted = _status(status)
     return Table(
         ("disbursement", "organisation", "amount", "donations", "status", "waiting for", "created", "sent", "paid"),
-        [await _row(tx, payout) for payout in await disbursements.newest_disbursements(tx, wanted, limit)],
+        [await _row(tx, disbursement) for disbursement in await disbursements.newest_disbursements(tx, wanted, limit)],
     )
 
 
@@ -217,10 +217,10 @@ async def write_remittance(
     facts = {"language": made.language, "sha256": sha256(document).hexdigest()}
     async with database.write() as tx:
         await officer.record_audit_entry(
-            tx, made.payout.partner_id, "disbursement.remittance_created", disbursement, **facts
+            tx, made.disbursement.partner_id, "disbursement.remittance_created", disbursement, **facts
         )
     outputs.write_file(pdf, document)
-    reported = f"{format_amount(made.payout.money)} from {_many(made.totals.gifts, 'donation')}"
+    reported = f"{format_amount(made.disbursement.money)} from {_many(made.totals.gifts, 'donation')}"
     parts = [f"Wrote the remittance statement for {made.organisation} to {pdf}: {reported}, in {made.language}."]
     if len(made.lines) < made.totals.gifts:
         parts.append(

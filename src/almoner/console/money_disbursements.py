@@ -402,7 +402,7 @@ class DisbursementPages:
             officer = Officer(self._context, visitor)
 
             async def record(tx: Tx, result: RunResult) -> None:
-                sent = sum(sums.payouts for sums in result.sent.values())
+                sent = sum(sums.disbursements for sums in result.sent.values())
                 await officer.record_audit_entry(
                     tx, DEPLOYMENT, "disbursements.run", "all", sent=sent, refused=len(result.refused)
                 )

@@ -252,7 +252,7 @@ class SettlementPages:
     async def _find_payout(self, tx: Tx, visitor: Visitor) -> MissingProviderPayout:
         below = visitor.path.removeprefix(f"{visitor.place.home}{_PATH}/provider-payouts/").removesuffix("/explain")
         provider, _, reference = below.partition("/")
-        if (found := await bank_statements.find_missing_payout(tx, provider, reference)) is None:
+        if (found := await bank_statements.find_missing_provider_payout(tx, provider, reference)) is None:
             raise NotFound
         return found
 
@@ -280,7 +280,7 @@ class SettlementPages:
 
     async def _explain(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
         one, officer = await self._find_payout(tx, visitor), Officer(self._context, visitor)
-        await bank_statements.record_payout_explanation(
+        await bank_statements.record_provider_payout_explanation(
             tx, one.provider, one.payout.reference, note=entered_values["note"], by=officer.id
         )
         named = f"{one.provider}/{one.payout.reference}"

@@ -265,20 +265,20 @@ class CardForm:
         digits = re.sub(r"[\s-]", "", _ascii_digits(self.number))
         problems = {}
         if not digits:
-            problems["number"] = "till.number.missing"
+            problems["number"] = "test_provider.number.missing"
         elif not re.fullmatch(r"\d{12,19}", digits, re.ASCII) or not is_luhn_valid(digits):
-            problems["number"] = "till.number.wrong"
+            problems["number"] = "test_provider.number.wrong"
         expiry = _parse_expiry(_ascii_digits(self.expiry))
         if not self.expiry.strip():
-            problems["expiry"] = "till.expiry.missing"
+            problems["expiry"] = "test_provider.expiry.missing"
         elif expiry is None:
-            problems["expiry"] = "till.expiry.wrong"
+            problems["expiry"] = "test_provider.expiry.wrong"
         elif expiry < (now.year, now.month):
-            problems["expiry"] = "till.expiry.past"
+            problems["expiry"] = "test_provider.expiry.past"
         if not re.fullmatch(r"\d{3,4}", _ascii_digits(self.cvc).strip(), re.ASCII):
-            problems["cvc"] = "till.cvc.wrong"
+            problems["cvc"] = "test_provider.cvc.wrong"
         if not self.name.strip():
-            problems["name"] = "till.name.missing"
+            problems["name"] = "test_provider.name.missing"
         return problems if problems or expiry is None else Card(digits, expiry)
 
 

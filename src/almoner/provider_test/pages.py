@@ -70,7 +70,7 @@ class PaymentPages:
             return self._onwards(payment)
         posted = await read_form(request)
         if not self._trusted(request, payment, posted):
-            return self._card_form(payment, status=403, notice="till.again")
+            return self._card_form(payment, status=403, notice="test_provider.again")
         typed = CardForm(
             number=_form_text(posted, "number"),
             expiry=_form_text(posted, "expiry"),
@@ -85,7 +85,7 @@ class PaymentPages:
         if tried is None:
             return self._unknown(request)
         if tried.status == "open":
-            return self._card_form(tried, status=402, typed=typed, notice="till.declined")
+            return self._card_form(tried, status=402, typed=typed, notice="test_provider.declined")
         return self._onwards(tried)
 
     async def show_challenge(self, request: Request) -> Response:
@@ -110,7 +110,7 @@ class PaymentPages:
         if answered is None:
             return self._unknown(request)
         if answered.status == "open":
-            return self._card_form(answered, status=402, notice="till.declined")
+            return self._card_form(answered, status=402, notice="test_provider.declined")
         return self._onwards(answered)
 
     async def return_to_merchant(self, request: Request) -> Response:
@@ -169,12 +169,13 @@ class PaymentPages:
         )
 
     def _ended(self, payment: Payment) -> Response:
-        ended = f"till.setup.{payment.status}" if payment.kind == "setup" else f"till.ended.{payment.status}"
+        kind = "setup" if payment.kind == "setup" else "ended"
+        ended = f"test_provider.{kind}.{payment.status}"
         return self.pages.render_page("ended.html", self.pages.language(payment.language), payment=payment, ended=ended)
 
     def _unknown(self, request: Request) -> Response:
         return self.pages.render_message(
-            "till.unknown", self.pages.preferred_language(request), status=404, icon="link"
+            "test_provider.unknown", self.pages.preferred_language(request), status=404, icon="link"
         )
 
     def _csrf(self, payment: Payment) -> str:

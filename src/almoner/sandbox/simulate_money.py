@@ -53,7 +53,7 @@ class _Money:
             return await self._record(tx, partner, donation_id)
 
     async def disburse(self, partner: Partner, donation_id: UUID, _body: SimulateBody) -> ResponseRecord:
-        """The payout that the donation goes into is sent and paid. Raises NotFound; InvalidState when it waits."""
+        """Send and confirm the donation's disbursement. Raises NotFound; InvalidState if it waits."""
         async with self._db.read() as tx:
             donation = await donations.get(tx, partner, donation_id)
         if donation.status != "RECEIVED_PAYMENT" or donation.settlement is None:
@@ -64,12 +64,12 @@ class _Money:
         if paid is None:
             raise InvalidState("the donation is being worked on by another call; try again in a moment")
         if paid.waiting_reason is not None:
-            raise InvalidState(f"the payout waits, {paid.waiting_reason.value}: {paid.waiting_reason.sentence}")
+            raise InvalidState(f"the disbursement waits, {paid.waiting_reason.value}: {paid.waiting_reason.sentence}")
         async with self._db.read() as tx:
             return await self._record(tx, partner, donation_id)
 
     async def return_payment(self, partner: Partner, donation_id: UUID, _body: SimulateBody) -> ResponseRecord:
-        """The bank returns the payout that the donation was paid with. Raises NotFound, InvalidState."""
+        """Return the donation's disbursement. Raises NotFound, InvalidState."""
         async with self._db.read() as tx:
             donation = await donations.get(tx, partner, donation_id)
         if donation.status != "DISBURSED" or donation.disbursement_id is None:
@@ -135,7 +135,7 @@ class _Money:
 
 
 def _undisbursed_reason(donation: Donation) -> str | None:
-    """Why a settled donation goes into no payout."""
+    """Why a settled donation is in no disbursement."""
     gone = donation.refunded.money.minor if donation.refunded else 0
     if donation.disputed_at is not None:
         return "the donation is disputed: the donor's bank decides over its money"

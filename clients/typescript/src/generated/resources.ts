@@ -391,8 +391,8 @@ export class DonationsResource {
   /**
    * Refund a donation, whole or in part.
    *
-   * It must be `RECEIVED_PAYMENT`, and in no payout that was sent. A hosted one goes back to the donor by the
-   * payment provider, a direct one to you by bank. `refundedAt` and `refundedAmount` are filled, and
+   * It must be `RECEIVED_PAYMENT`, and in no disbursement that was sent. A hosted one goes back to the donor by
+   * the payment provider, a direct one to you by bank. `refundedAt` and `refundedAmount` are filled, and
    * `donation.refunded` is sent, once the money is sent. The status stays.
    *
    * Needs a secret key with the scope `donations:write`.
@@ -803,30 +803,29 @@ export class SandboxResource {
   }
 
   /**
-   * Simulate what others do to one of your records: a donor, an operator or a bank. The answer is the record.
+   * Simulate an action of a donor, an operator or a bank on one of your records. Returns the record.
    *
-   * `donate` on a donation session: a donor gives on its page (amount, email and one of firstName and lastName are
-   * required). `pay` on a donation: its donor pays. `card` is a test card; the payment provider's rules for it
-   * apply. The challenge of 4000 0000 0000 3220 stays open until the next `pay` answers it: a card that pays
-   * confirms it.
+   * Donation session: `donate` makes a donation on its page (`amount`, `email`, and `firstName` or `lastName` are
+   * required). `expire` ends the session now.
    *
-   * `settle` on a donation: the provider pays it out, less its fee. `disburse`: its organisation is paid all that
-   * is settled and owed to it in that currency, unless the payout waits for something. `return`: the bank returns
-   * the payout, and the next one is held, until `release`. `reassign` (organisationId): it is given to another
-   * organisation.
+   * Donation: `pay` pays it. `card` is a test card, with the rules of the test payment provider. The challenge of
+   * 4000 0000 0000 3220 stays open until the next `pay`: a card that pays confirms it. `settle`: the provider pays
+   * out the amount less its fee. `disburse`: everything that is settled and owed to the organisation in this
+   * currency is disbursed, unless the disbursement is waiting. `return`: the bank returns the disbursement, and
+   * the next one is held until `release`. `reassign` (`organisationId`) reassigns it to another organisation.
    *
-   * `approve`, `reject` (rejectionReasonCode, `other` unless given), `expire` and `reopen` on a monetary donation
-   * verification; `succeed_check` and `fail_check` end its check of the `type`. A failed check rejects it, the
-   * last one to succeed approves it.
+   * Monetary donation verification: `approve`, `reject` (`rejectionReasonCode`, default `other`), `expire` and
+   * `reopen`. `succeed_check` and `fail_check` end its check of this `type`. A failed check rejects the
+   * verification, and the last successful check approves it.
    *
-   * `confirm_email`, `approve` and `reject` (rejectionReasonCode, `other` unless given) on an agent verification:
-   * the applicant confirms the address, a reviewer lets the applicant through or does not.
+   * Agent verification: `confirm_email` (the applicant confirms the address), `approve` and `reject`
+   * (`rejectionReasonCode`, default `other`).
    *
-   * `set_results` (results) on a monitoring or eligibility subscription: its results are these from now on. Of a
-   * monitoring subscription's, what is left out stays as it is. `uphold` and `reverse` on an appeal: another
-   * operator finds that the refusal stands, or that it was wrong. `expire` on a donation session or a validation
-   * invite: it ends now, unused. `fail` and `suspend` on a webhook subscription: its receiver has failed for a
-   * day, or for five. `update` on an organisation: a load changes it.
+   * Monitoring or eligibility subscription: `set_results` (`results`) sets its results. Results of monitoring that
+   * you leave out do not change.
+   *
+   * Appeal: `uphold` and `reverse`. Validation invite: `expire`. Webhook subscription: `fail` and `suspend` (its
+   * receiver has failed for one day, or for five). Organisation: `update` (an import changes it).
    *
    * Needs a secret key with the scope `sandbox`.
    */

@@ -199,7 +199,7 @@ export interface CountrySpecificProperties {
   usaGroupExempt: boolean | null;
 }
 
-/** A payout to a nonprofit. While `PENDING`, `waitingReason` says why the next run does not send it. */
+/** A disbursement to a nonprofit. While `PENDING`, `waitingReason` says why the next run does not send it. */
 export interface Disbursement {
   /** Its identifier. */
   id: string;

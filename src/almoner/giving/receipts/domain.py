@@ -159,7 +159,7 @@ _WAITS: Final = {
     "organisation_inactive": "gift.wait.held",
     "below_threshold": "gift.wait.threshold",
 }
-"""Why a payout waits, by the name that partners see."""
+"""Why a disbursement waits, by the name that partners see."""
 _STANDS_STILL: Final = {"refund": "gift.wait.refund", "dispute": "gift.wait.dispute"}
 """Why a gift waits, wherever it is."""
 

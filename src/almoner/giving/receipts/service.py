@@ -36,7 +36,7 @@ class DonationProgress:
     """A donation with its receipt and progress. ``organisation``: its current nonprofit.
 
     ``waiting``: the key of the message that says what it waits for, None once it has arrived.
-    ``returned_at``: when the last payout of it came back, while no other has arrived.
+    ``returned_at``: when the last disbursement of it came back, while no other has arrived.
     """
 
     receipt: Receipt

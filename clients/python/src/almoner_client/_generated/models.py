@@ -268,7 +268,7 @@ class CountrySpecificProperties(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Disbursement(Record):
-    """A payout to a nonprofit. While `PENDING`, `waitingReason` says why the next run does not send it."""
+    """A disbursement to a nonprofit. While `PENDING`, `waitingReason` says why the next run does not send it."""
 
     wire_names: ClassVar[Mapping[str, str]] = {
         "organisation_id": "organisationId",

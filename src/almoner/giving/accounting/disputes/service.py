@@ -51,7 +51,7 @@ _log: Final = get_logger("almoner.giving")
 
 @dataclass(frozen=True, slots=True)
 class _DisputedDonation:
-    """A disputed donation, held. ``loose``: no payout was sent with it, so what is owed of it can be taken."""
+    """A locked, disputed donation. ``not_disbursed``: what is owed of it can still be deducted."""
 
     donation: Donation
     not_disbursed: bool
@@ -159,7 +159,7 @@ async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> N
     """
     gift = await _lock_donation(tx, donation_id, rules)
     if not gift.not_disbursed:
-        return  # the payout has not come back, or the gift went out again
+        return  # the disbursement has not come back, or the gift went out again
     transfers: list[LedgerTransfer] = []
     for lost in await store.unrecovered_losses(tx, donation_id):
         owed = (await donations.get(tx, ALL_PARTNERS, donation_id)).owed

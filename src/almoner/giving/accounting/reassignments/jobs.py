@@ -14,7 +14,7 @@ from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
 
 _REASSIGN_MERGED: Final = JobKind("reassignments.follow_merges", Nothing)
 _MAX_ATTEMPTS: Final = 3
-"""A payout may take a gift in the same moment: then it is there, and can be taken out again."""
+"""A disbursement may take a gift in the same moment: then it is there, and can be taken out again."""
 BATCH: Final = 1000
 """The number of donations looked up at a time; each is reassigned in its own transaction."""
 

@@ -73,7 +73,7 @@ async def organisation_at(tx: Tx, donation: Donation, moment: datetime) -> UUID:
 async def reassign_to_successor(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> bool:
     """Reassign a donation to the nonprofit that its own merged into; False if that is impossible.
 
-    Raises DonationInOtherDisbursement when a payout has just taken it.
+    Raises DonationInOtherDisbursement when a disbursement has just taken it.
     """
     seen = await donations.get(tx, ALL_PARTNERS, donation_id)
     former = await organisations.get(tx, Partner(seen.partner_id), seen.organisation_id)

@@ -36,7 +36,7 @@ def refund_routes(rules: DisbursementRules) -> Routes:
     async def refund_donation(call: ApiCall, id: DonationId, body: RefundBody) -> DonationResponse:
         """Refund a donation, whole or in part.
 
-        It must be `RECEIVED_PAYMENT`, and in no payout that was sent. A hosted one goes back to the donor by the
+        It must be `RECEIVED_PAYMENT`, and in no disbursement that was sent. A hosted one goes back to the donor by the
         payment provider, a direct one to you by bank. `refundedAt` and `refundedAmount` are filled, and
         `donation.refunded` is sent, once the money is sent. The status stays.
         """

@@ -90,7 +90,7 @@ async def begin_refund(
 ) -> Refund:
     """Start the refund of a received donation: ``minor`` of it, or all that is left.
 
-    It leaves its payout, if that was not sent; what is left goes into the next one once the refund has ended.
+    It leaves its disbursement, if that was not sent; what is left goes into the next one once the refund has ended.
     ``started_by``, ``note``: the officer and why; None for the partner. ``called``: what it is called where the officer
     has sent it already: nobody is asked. Raises NotFound, InvalidState, IncorrectParams, RefundError.
     """

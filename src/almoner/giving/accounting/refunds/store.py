@@ -28,7 +28,7 @@ def _refund(row: Record) -> Refund:
 async def insert(tx: Tx, refund: Refund) -> None:
     """Store a new refund; a trigger adds it to its locked donation's sums.
 
-    Raises CheckViolationError when more would go back than was given, or the donation is in a payout.
+    Raises CheckViolationError when more would go back than was given, or the donation is in a disbursement.
     """
     await tx.execute(
         """

@@ -1,7 +1,7 @@
 """Splits a bank's collective booking of many disbursements into one line each.
 
 Banks book a batch of a file in one line where that is agreed, whatever the file asks for. Only what names the file or
-its payouts, and comes to their sum to the penny, is taken for it.
+its disbursements, and comes to their sum to the penny, is taken for it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,15 +44,15 @@ async def split_batch_line(tx: Tx, line: BankLine, named: LineReferences, found:
     statement = BankStatement(line.account, name, moved.currency, None, None, digest, tuple(parts))
     lines = [NewStatementLine(rank, one, line.occurrence) for rank, one in enumerate(parts, 1)]
     await store.insert(tx, statement, lines, (1, 1), _RULE)
-    note = f"the bank has booked {len(parts):,} payouts at once: each is a line of its own ({name})"
+    note = f"the bank has booked {len(parts):,} disbursements at once: each is a line of its own ({name})"
     await store.mark_dismissed(tx, line.id, _RULE, note)
     return True
 
 
 def _referenced_transfers(named: LineReferences) -> list[ReleasedFileTransfer]:
-    """The payouts of released files that a line names one by one, without their amounts."""
-    ours = [one for one in named.payouts if one.id in named.released]
-    only = len(ours) == len(named.payouts) and not (named.requests or named.gifts or named.reports)
+    """The disbursements of released files that a line names one by one, without their amounts."""
+    ours = [one for one in named.disbursements if one.id in named.released]
+    only = len(ours) == len(named.disbursements) and not (named.requests or named.gifts or named.reports)
     return (
         [ReleasedFileTransfer("", one.end_to_end_id, one.money, False) for one in ours]
         if only and len(ours) > 1

@@ -382,13 +382,13 @@ class StatementGap:
 class LineReferences:
     """Our records that a statement line refers to, and its possible duplicates.
 
-    ``taken``: what other lines are the movements of. ``released``: payouts that went in a file which was released.
+    ``matched_targets``: those that other lines are matched to. ``released``: disbursements in released payment files.
     """
 
     requests: Sequence[DonationRequest] = ()
     gifts: Sequence[Payment] = ()
     reports: Sequence[ProviderPayout] = ()
-    payouts: Sequence[Disbursement] = ()
+    disbursements: Sequence[Disbursement] = ()
     duplicate: OpenLineReason | None = None
     matched_targets: AbstractSet[tuple[MatchedAs, UUID]] = frozenset()
     released: AbstractSet[UUID] = frozenset()
@@ -534,19 +534,19 @@ def duplicate_reason(movement: BankMovement, similar: Sequence[tuple[bool, BankM
 
 
 def _references(movement: BankMovement) -> set[str]:
-    payout = movement.end_to_end_id
-    own = {payout.lower()} if payout and _END_TO_END.fullmatch(payout) else set[str]()
+    end_to_end_id = movement.end_to_end_id
+    own = {end_to_end_id.lower()} if end_to_end_id and _END_TO_END.fullmatch(end_to_end_id) else set[str]()
     return {*donation_request_references(movement), *donation_references(movement), *own}
 
 
 def match_movement(movement: BankMovement, named: LineReferences) -> tuple[MatchedAs, MatchTarget] | OpenLineReason:
     """The record that a movement belongs to, or why an operator must decide; only certain matches.
 
-    Money that came for a request may be any amount: the request takes what it is open for, the rest is held. So may
-    money that came for a gift: what is not the gift itself is held (settled 5). What went back is looked up. Statements
-    are imported by one person: a payout that no two have let out in a file is paid once people confirm it.
+    A payment of a request or a donation may have any amount: what exceeds it is held as an unallocated payment
+    (settled 5). One person imports statements, so a disbursement that two people did not release in a payment file is
+    paid only once people confirm it.
     """
-    things: list[MatchTarget] = [*named.requests, *named.gifts, *named.reports, *named.payouts]
+    things: list[MatchTarget] = [*named.requests, *named.gifts, *named.reports, *named.disbursements]
     if movement.reversal and movement.minor < 0:  # what was believed is gone: never the double of what it undoes
         return OpenLineReason.TAKEN_BACK
     if named.duplicate is not None:
@@ -567,7 +567,7 @@ def match_movement(movement: BankMovement, named: LineReferences) -> tuple[Match
 
 
 def _outgoing_mismatch(disbursement: Disbursement, named: LineReferences) -> OpenLineReason | None:
-    """Why money that left is not yet that of a payout. Its return may be told before it, never instead of it."""
+    """Why an outgoing movement is not certainly this disbursement. Its return may be reported first."""
     if disbursement.status == "SENT" and disbursement.id not in named.released:
         return OpenLineReason.UNCONFIRMED
     back = disbursement.status == "RETURNED" and ("disbursement_return", disbursement.id) not in named.matched_targets

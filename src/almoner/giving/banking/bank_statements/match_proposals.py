@@ -16,7 +16,7 @@ from almoner.platform.database.transactions import Tx
 
 _LOOKED_AT: Final = 500
 _NEAR: Final = 20
-"""A request or a payout is near when it differs by at most a twentieth."""
+"""A request or a disbursement is near when it differs by at most a twentieth."""
 
 
 async def propose_matches(tx: Tx, line: BankLine, named: LineReferences, max_count: int) -> list[MatchProposal]:
@@ -42,7 +42,7 @@ def _named_in(moved: BankMovement, named: LineReferences) -> list[MatchProposal]
         MatchProposal("provider_payout", one.id, one.reference, one.net_minor, one.currency, True, moved.minor)
         for one in named.reports
     ]
-    return found + [_disbursement(moved, one, is_named=True) for one in named.payouts]
+    return found + [_disbursement(moved, one, is_named=True) for one in named.disbursements]
 
 
 def _request(moved: BankMovement, one: DonationRequest, *, is_named: bool) -> MatchProposal:

@@ -48,7 +48,7 @@ from almoner.giving.banking.bank_statements.domain import (
 from almoner.giving.banking.bank_statements.store import count_lines as count_lines
 from almoner.giving.banking.bank_statements.store import count_unreconciled as count_unreconciled
 from almoner.giving.banking.bank_statements.store import covered_until as covered_until
-from almoner.giving.banking.bank_statements.store import find_missing_payout as find_missing_payout
+from almoner.giving.banking.bank_statements.store import find_missing_provider_payout as find_missing_provider_payout
 from almoner.giving.banking.bank_statements.store import list_lines as list_lines
 from almoner.giving.banking.bank_statements.store import list_page as list_page
 from almoner.giving.banking.bank_statements.store import list_statements as list_statements
@@ -88,7 +88,7 @@ REFUSALS: Final = (
 _REPORTED: Final = 200
 _DAYS: Final = 30
 _LEAST_REFERENCE: Final = 6
-"""A provider's name of a payout that is shorter may stand in the words by chance."""
+"""The reference of a provider payout that is shorter may stand in the words by chance."""
 
 
 def parse_file(
@@ -204,13 +204,13 @@ async def record_gap_explanation(tx: Tx, statement_id: UUID, *, note: str, by: s
         raise StatementError("Somebody else has just explained this.")
 
 
-async def record_payout_explanation(tx: Tx, provider: str, reference: str, *, note: str, by: str) -> None:
+async def record_provider_payout_explanation(tx: Tx, provider: str, reference: str, *, note: str, by: str) -> None:
     """Record an operator's explanation why a provider payout never arrived. Raises NotFound, StatementError.
 
     No money moves: what the ledger have more at the bank than there is comes by a later report, or is a cost.
     """
     _ensure_note(note)
-    if not await store_gaps.record_payout_explanation(tx, provider, reference, note, by):
+    if not await store_gaps.record_provider_payout_explanation(tx, provider, reference, note, by):
         raise NotFound
 
 
@@ -218,7 +218,7 @@ async def unreconciled_items(tx: Tx, limit: int) -> list[UnreconciledItem]:
     """Everything that is unreconciled, oldest first (M7)."""
     lines = [_unbooked_item(one) for one in await settlements.unbooked_lines(tx, limit)]
     lines += [_open_line_item(tx, one) for one in await list_lines(tx, limit, every=False)]
-    lines += [_missing_payout_item(one) for one in await missing_provider_payouts(tx, limit)]
+    lines += [_missing_provider_payout_item(one) for one in await missing_provider_payouts(tx, limit)]
     lines += [_gap_item(tx, one) for one in await statement_gaps(tx, limit)]
     return sorted(lines, key=lambda one: one.since)[:limit]
 
@@ -240,7 +240,7 @@ def _open_line_item(tx: Tx, line: BankLine) -> UnreconciledItem:
     )
 
 
-def _missing_payout_item(one: MissingProviderPayout) -> UnreconciledItem:
+def _missing_provider_payout_item(one: MissingProviderPayout) -> UnreconciledItem:
     paid = one.payout
     return UnreconciledItem(
         "provider_payout", one.since, one.provider, paid.reference, paid.net_minor, paid.currency, one.why
@@ -262,7 +262,7 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     oldest = {
         "provider_line": [_unbooked_item(one) for one in await settlements.unbooked_lines(tx, 1)],
         "bank_statement_line": [_open_line_item(tx, one) for one in await list_lines(tx, 1, every=False)],
-        "provider_payout": [_missing_payout_item(one) for one in await missing_provider_payouts(tx, 1)],
+        "provider_payout": [_missing_provider_payout_item(one) for one in await missing_provider_payouts(tx, 1)],
         "bank_statement": [_gap_item(tx, one) for one in missing[:1]],
     }
     for (kind, found), count in zip(oldest.items(), (unbooked, lines, reports, len(missing)), strict=True):
@@ -286,7 +286,7 @@ async def book_sandbox_transfer(tx: Tx, money: Money, words: str, *, by: str) ->
 async def match_open_line(tx: Tx, line_id: UUID) -> bool:
     """Reconcile an open line if its match is certain; False if not. May raise one of ``REFUSALS``.
 
-    What the bank has booked of many payouts at once becomes lines of their own, which wait to be looked at.
+    A collective booking of many disbursements is split into one open line for each.
     """
     line = await _lock_line(tx, line_id)
     if line.status != "open" or line.reason is OpenLineReason.REOPENED:
@@ -315,8 +315,8 @@ async def match_open_line(tx: Tx, line_id: UUID) -> bool:
 
 
 async def _hold_returned_money(tx: Tx, line: BankLine, named: LineReferences) -> None:
-    """Money left for payouts that came back, and no line tells of their return: their donations would be paid twice."""
-    for one in named.payouts:
+    """Hold returned disbursements whose return no line shows: their donations might be paid twice."""
+    for one in named.disbursements:
         if line.movement.minor < 0 and one.status == "RETURNED":
             names = tx.ids.text("bankline", line.id), tx.ids.text("disbursement", one.id)
             note = f"{names[0]}: the bank booked {names[1]}, which is RETURNED here, but has not reported its return"
@@ -358,7 +358,7 @@ async def _load_references(tx: Tx, line: BankLine) -> tuple[LineReferences, bool
             (await payments.find_by_provider_payments(tx, BANK_TRANSFER, domain.donation_references(moved))).values()
         ),
         reports=reports,
-        payouts=[await disbursements.get(tx, ALL_PARTNERS, one) for one in found],
+        disbursements=[await disbursements.get(tx, ALL_PARTNERS, one) for one in found],
         duplicate=duplicate,
         matched_targets=await store.matched_targets(tx, [*found, *(one.id for one in reports)]),
         released={one for one in found if await payment_files.is_in_released_file(tx, one)},
@@ -380,7 +380,7 @@ async def _reversed_payments(tx: Tx, line: BankLine) -> list[Payment]:
 async def _apply_match(
     tx: Tx, line: BankLine, matched_as: MatchedAs, thing: MatchTarget, by: str
 ) -> OpenLineReason | None:
-    """What follows from a match, or why it does not hold; a worker lets a payout's donations follow beyond a batch."""
+    """Book a match; or why it is not possible. A worker updates a disbursement's donations beyond the first batch."""
     if isinstance(thing, DonationRequest):
         called = line.movement.reference
         if await store.is_reference_booked(tx, line, "request"):
@@ -406,7 +406,7 @@ async def _apply_match(
 async def _apply_to_disbursement(
     tx: Tx, line: BankLine, matched_as: MatchedAs, disbursement: Disbursement, by: str
 ) -> None:
-    """A payout is paid, or came back, as the line says, unless that was known."""
+    """Confirm or return a disbursement as the line shows, unless that is already recorded."""
     if matched_as == "disbursement" and disbursement.status == "SENT":
         await disbursements.confirm_paid(tx, disbursement.id)
     elif matched_as == "disbursement_return" and disbursement.status != "RETURNED":
@@ -453,14 +453,14 @@ async def assign_line_to_disbursement(tx: Tx, line_id: UUID, disbursement_id: UU
     Raises NotFound, StatementError.
     """
     line = await _lock_open_line(tx, line_id)
-    payout = await disbursements.get(tx, ALL_PARTNERS, disbursement_id)
-    released = {payout.id} if await payment_files.is_in_released_file(tx, payout.id) else frozenset[UUID]()
-    await _assign_checked(tx, line, LineReferences(payouts=[payout], released=released), by)
+    disbursement = await disbursements.get(tx, ALL_PARTNERS, disbursement_id)
+    released = {disbursement.id} if await payment_files.is_in_released_file(tx, disbursement.id) else frozenset[UUID]()
+    await _assign_checked(tx, line, LineReferences(disbursements=[disbursement], released=released), by)
 
 
 async def _assign_checked(tx: Tx, line: BankLine, named: LineReferences, by: str) -> None:
     """Books rest on these: amount, currency and state have to be right, whoever says what the line is."""
-    things = [*(one.id for one in named.reports), *(one.id for one in named.payouts)]
+    things = [*(one.id for one in named.reports), *(one.id for one in named.disbursements)]
     found = domain.match_movement(
         line.movement, replace(named, matched_targets=await store.matched_targets(tx, things))
     )

@@ -420,7 +420,7 @@ from unreconciled_settlement s where exists (select from bank_statement b where 
 """Of a currency whose statements are imported: elsewhere nothing can be told."""
 
 
-_MISSING_PAYOUT: Final = f"""
+_MISSING_PROVIDER_PAYOUT: Final = f"""
 select s.provider, s.settled_on, s.id, s.reference, s.currency, s.net_minor, s.imported_at,
        (select count(*)::int from bank_statement_line l where l.status = 'open' and length(s.reference) >= 6
             and position(upper(s.reference) in upper(concat_ws(' ', l.end_to_end_id,
@@ -435,22 +435,22 @@ async def missing_provider_payouts(
     """Provider payouts without a bank line, oldest first. ``after``: the last one of the previous page."""
     rows = await tx.fetch(
         f"""
-        {_MISSING_PAYOUT} and ($2::timestamptz is null or (s.imported_at, s.id) > ($2, $3::uuid))
+        {_MISSING_PROVIDER_PAYOUT} and ($2::timestamptz is null or (s.imported_at, s.id) > ($2, $3::uuid))
         order by s.imported_at, s.id limit $1
         """,
         limit,
         *(after or (None, None)),
     )
-    return [_missing_payout(row) for row in rows]
+    return [_missing_provider_payout(row) for row in rows]
 
 
-async def find_missing_payout(tx: Tx, provider: str, reference: str) -> MissingProviderPayout | None:
+async def find_missing_provider_payout(tx: Tx, provider: str, reference: str) -> MissingProviderPayout | None:
     """Find one provider payout without a bank line."""
-    row = await tx.fetchrow(f"{_MISSING_PAYOUT} and s.provider = $1 and s.reference = $2", provider, reference)
-    return _missing_payout(row) if row else None
+    row = await tx.fetchrow(f"{_MISSING_PROVIDER_PAYOUT} and s.provider = $1 and s.reference = $2", provider, reference)
+    return _missing_provider_payout(row) if row else None
 
 
-def _missing_payout(row: Record) -> MissingProviderPayout:
+def _missing_provider_payout(row: Record) -> MissingProviderPayout:
     return MissingProviderPayout(row[0], row[1], ProviderPayout(*row[2:6]), row[6], row[7])
 
 
@@ -485,7 +485,7 @@ async def lines_of_statement(tx: Tx, account: str, statement: str) -> list[UUID]
 
 @across_partners("banking")
 async def referenced_disbursements(tx: Tx, end_to_end_ids: Sequence[str]) -> list[UUID]:
-    """The payouts with these end-to-end ids."""
+    """The disbursements with these end-to-end ids."""
     rows = await tx.fetch("select id from disbursement where end_to_end_id = any($1::text[])", end_to_end_ids)
     return [row[0] for row in rows]
 

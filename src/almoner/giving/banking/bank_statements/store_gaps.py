@@ -1,4 +1,4 @@
-"""SQL for what is missing: statements that follow no other one of their account, and payouts that never came."""
+"""SQL for missing bank statements and missing provider payouts."""
 
 from datetime import datetime
 from typing import Final
@@ -48,7 +48,7 @@ async def record_gap_explanation(tx: Tx, statement_id: UUID, note: str, by: str)
     return done == "INSERT 0 1"
 
 
-async def record_payout_explanation(tx: Tx, provider: str, reference: str, note: str, by: str) -> bool:
+async def record_provider_payout_explanation(tx: Tx, provider: str, reference: str, note: str, by: str) -> bool:
     """Record why a provider payout never arrived; returns whether it was missing."""
     done = await tx.execute(
         """

@@ -58,7 +58,7 @@ class OwnAccount:
 class CreditTransfer:
     """One disbursement with the account it is paid to."""
 
-    payout: Disbursement
+    disbursement: Disbursement
     payee: Payee
 
 
@@ -85,7 +85,7 @@ class CreditTransferInitiation:
     @property
     def total(self) -> Money:
         """The control sum."""
-        return Money(sum(one.payout.money.minor for one in self.payments), self.own.single_release_limit.currency)
+        return Money(sum(one.disbursement.money.minor for one in self.payments), self.own.single_release_limit.currency)
 
 
 @dataclass(frozen=True, slots=True)

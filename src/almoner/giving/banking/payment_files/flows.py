@@ -49,9 +49,9 @@ async def import_status_report(db: Database, content: bytes, *, by: str, record:
     async with db.read() as tx:
         file, stated = await service.evaluate_status_report(tx, answer)
     reported = StatusReportResult(file, dict(Counter(verdict for verdict, _ in stated.values())))
-    for payout, (verdict, words) in stated.items():
+    for disbursement_id, (verdict, words) in stated.items():
         if verdict in _STATUS:
-            await _apply_outcome(db, reported, payout, verdict, words, by)
+            await _apply_outcome(db, reported, disbursement_id, verdict, words, by)
     if stated:
         async with db.write() as tx:
             if not reported.refused:
@@ -61,7 +61,7 @@ async def import_status_report(db: Database, content: bytes, *, by: str, record:
 
 
 async def _apply_outcome(
-    db: Database, reported: StatusReportResult, payout: UUID, verdict: BankOutcome, words: str, by: str
+    db: Database, reported: StatusReportResult, disbursement_id: UUID, verdict: BankOutcome, words: str, by: str
 ) -> None:
     """Do what is said of one disbursement; what the database refuses of it keeps none of the others back."""
     why = f"other work was let pass {MAX_ATTEMPTS} times"
@@ -69,13 +69,13 @@ async def _apply_outcome(
         try:
             async with db.write() as tx:  # a worker lets the donations follow that are more than one batch
                 if verdict is BankOutcome.PAID:
-                    await disbursements.confirm_paid(tx, payout)
+                    await disbursements.confirm_paid(tx, disbursement_id)
                 else:
-                    await disbursements.mark_returned(tx, payout, words[:500], recorded_by=by)
+                    await disbursements.mark_returned(tx, disbursement_id, words[:500], recorded_by=by)
         except (DeadlockDetectedError, SerializationError):
             continue
         except DisbursementError:
-            await _compare_outcome(db, reported, payout, verdict, words)
+            await _compare_outcome(db, reported, disbursement_id, verdict, words)
         except disbursements.REFUSALS as refused:
             why = str(refused)
             break
@@ -83,16 +83,16 @@ async def _apply_outcome(
             reported.confirmed += verdict is BankOutcome.PAID
             reported.returned += verdict is BankOutcome.REJECTED
         return
-    reported.refused.append((payout, why))
+    reported.refused.append((disbursement_id, why))
 
 
 async def _compare_outcome(
-    db: Database, reported: StatusReportResult, payout: UUID, verdict: BankOutcome, words: str
+    db: Database, reported: StatusReportResult, disbursement_id: UUID, verdict: BankOutcome, words: str
 ) -> None:
     """It is so already; or it is not, and somebody has to find out: its donations wait, and would be paid twice."""
-    named = db.deployment.ids.text("disbursement", payout)
+    named = db.deployment.ids.text("disbursement", disbursement_id)
     async with db.write() as tx:
-        disbursement = await disbursements.get(tx, ALL_PARTNERS, payout)
+        disbursement = await disbursements.get(tx, ALL_PARTNERS, disbursement_id)
         if disbursement.status == _STATUS[verdict]:
             return
         note = f"{named} is {disbursement.status}, and {words}: find out which is true before its gifts are paid again"
@@ -100,5 +100,5 @@ async def _compare_outcome(
         await disbursements.hold_disbursements(
             tx, scope, disbursement.organisation_id, note=note, decided_by=_BY_RULE, rules=DisbursementRules()
         )
-    reported.contradicted.append(payout)
+    reported.contradicted.append(disbursement_id)
     _log.error("bank_report_conflicts", disbursement=named, is_now=disbursement.status)

@@ -68,16 +68,16 @@ def write_pain001(order: CreditTransferInitiation) -> bytes:
 
 
 def _sort_key(one: CreditTransfer) -> tuple[bool, str]:
-    return not _is_sepa(one), one.payout.end_to_end_id
+    return not _is_sepa(one), one.disbursement.end_to_end_id
 
 
 def _is_sepa(one: CreditTransfer) -> bool:
-    return is_sepa_transfer(one.payout.money.currency, one.payee.numbers.scheme, one.payee.numbers.account)
+    return is_sepa_transfer(one.disbursement.money.currency, one.payee.numbers.scheme, one.payee.numbers.account)
 
 
 def _batch(order: CreditTransferInitiation, sepa: bool, payments: list[CreditTransfer]) -> Any:
     own = order.own
-    total = Money(sum(one.payout.money.minor for one in payments), own.single_release_limit.currency)
+    total = Money(sum(one.disbursement.money.minor for one in payments), own.single_release_limit.currency)
     level = pain.PaymentTypeInformation26(svc_lvl=[pain.ServiceLevel8Choice(cd="SEPA")]) if sepa else None
     return pain.PaymentInstruction30(
         pmt_inf_id=batch_name(order.message_id, sepa=sepa),
@@ -96,16 +96,16 @@ def _batch(order: CreditTransferInitiation, sepa: bool, payments: list[CreditTra
 
 
 def _payment(one: CreditTransfer) -> Any:
-    payout, payee = one.payout, one.payee
-    amount = pain.ActiveOrHistoricCurrencyAndAmount(value=_decimal(payout.money), ccy=payout.money.currency)
+    disbursement, payee = one.disbursement, one.payee
+    amount = pain.ActiveOrHistoricCurrencyAndAmount(value=_decimal(disbursement.money), ccy=disbursement.money.currency)
     known = payee.numbers.bic or payee.numbers.bank
     return pain.CreditTransferTransaction34(
-        pmt_id=pain.PaymentIdentification6(end_to_end_id=payout.end_to_end_id),
+        pmt_id=pain.PaymentIdentification6(end_to_end_id=disbursement.end_to_end_id),
         amt=pain.AmountType4Choice(instd_amt=amount),
         cdtr_agt=_bank(payee.numbers) if known else None,
         cdtr=_party(payee.holder, payee.address),
         cdtr_acct=_account(payee.numbers),
-        rmt_inf=pain.RemittanceInformation16(ustrd=[f"Donations {payout.end_to_end_id}"]),
+        rmt_inf=pain.RemittanceInformation16(ustrd=[f"Donations {disbursement.end_to_end_id}"]),
     )
 
 

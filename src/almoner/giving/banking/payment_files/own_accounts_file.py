@@ -22,7 +22,7 @@ def parse_own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
     """Our accounts by currency. Raises PaymentFileError, with every problem of the file."""
     if file is None:
         raise PaymentFileError(
-            "Say which accounts payouts are paid from: set ALMONER_BANK_ACCOUNTS to a TOML file, as in "
+            "Say which accounts disbursements are paid from: set ALMONER_BANK_ACCOUNTS to a TOML file, as in "
             "docs/runbooks/bank.md."
         )
     try:

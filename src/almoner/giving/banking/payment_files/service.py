@@ -137,7 +137,7 @@ def _within_control_sum(payments: list[CreditTransfer]) -> list[CreditTransfer]:
     """As many of the first as one control sum can hold."""
     total = 0
     for count, one in enumerate(payments):
-        total += one.payout.money.minor
+        total += one.disbursement.money.minor
         if total > MAX_MINOR:
             return payments[:count]
     return payments
@@ -254,7 +254,9 @@ async def evaluate_status_report(
         for _, end_to_end, scheme, shown, money in payments
     }
     reported = domain.bank_outcomes(status_report, asked)
-    return file, {payout: reported[end_to_end] for payout, end_to_end, *_ in payments if end_to_end in reported}
+    return file, {
+        disbursement: reported[end_to_end] for disbursement, end_to_end, *_ in payments if end_to_end in reported
+    }
 
 
 async def transfers_of_released_files(tx: Tx, messages: Sequence[str]) -> list[ReleasedFileTransfer]:

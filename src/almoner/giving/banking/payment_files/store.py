@@ -55,9 +55,9 @@ async def insert(tx: Tx, new: PaymentFile, payments: Sequence[CreditTransfer]) -
         select $1, * from unnest($2::uuid[], $3::uuid[], $4::bigint[])
         """,
         new.id,
-        [one.payout.id for one in payments],
+        [one.disbursement.id for one in payments],
         [one.payee.account_id for one in payments],
-        [one.payout.money.minor for one in payments],
+        [one.disbursement.money.minor for one in payments],
     )
 
 

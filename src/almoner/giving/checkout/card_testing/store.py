@@ -1,4 +1,4 @@
-"""SQL for the brakes. All moments are real time; rows are reached by hashed source, by session or by payment."""
+"""SQL for the limits against card testing, in real time. Rows are found by hashed source, session or payment."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -24,7 +24,7 @@ DONATION: Final = Lifecycle(
         "ACTIVE": frozenset({"REQUESTED_PAYMENT", "CANCELLED"}),
         "REQUESTED_PAYMENT": frozenset({"RECEIVED_PAYMENT", "CANCELLED"}),  # spec 3.2
         "RECEIVED_PAYMENT": frozenset({"DISBURSED"}),
-        "DISBURSED": frozenset({"RECEIVED_PAYMENT"}),  # settled 5: a returned payout
+        "DISBURSED": frozenset({"RECEIVED_PAYMENT"}),  # settled 5: a returned disbursement
     },
 )
 DonationType = Literal["direct", "hosted"]
@@ -158,7 +158,7 @@ class RefundedAmount:
 
 @record
 class Donation:
-    """One donation. ``consented``: the nonprofit may contact the donor. ``disbursement_id``: the payout it is in.
+    """One donation. ``consented``: the nonprofit may contact the donor. ``disbursement_id``: the disbursement it is in.
 
     ``gift_aid_id``: the declaration that covers it. ``donation_request_id``: what asks the partner for it.
     ``withdrawn_minor``: of refunds begun and sent, and of a dispute. ``disputed_at``: since when it is disputed.

@@ -183,11 +183,11 @@ class _PaymentFlow:
         return ProviderCall(payment.id, lambda: self._provider.cancel(provider_payment))
 
     async def apply_answer(self, tx: Tx, provider_payment: ProviderPayment) -> None:
-        """What the brakes learn of declined cards (H6), and what it means for the donation.
+        """Count declined cards against card testing (H6), and apply the answer to the donation.
 
-        Card testing first: accounts, which every donation needs, are what ``apply_provider_state`` locks last.
+        Card testing first, because ``apply_provider_state`` locks the ledger's accounts, which every donation needs.
         """
-        # Nothing is learnt while nothing has happened: on the way to the provider's page every statement counts.
+        # Skipped while nothing has happened: before the provider's page, every statement counts.
         happened = provider_payment.status is not ProviderStatus.OPEN or provider_payment.attempts > 0
         if (
             happened
@@ -453,7 +453,7 @@ def _not_made(
 
 
 def _payment_outcome(payment: Payment, provider_payment: ProviderPayment) -> PaymentOutcome:
-    """What the brakes want to know. A card that the bank still asks about has not been declined."""
+    """The outcome for the limits against card testing. A card whose bank asks for a challenge is not declined."""
     undecided = provider_payment.status in (ProviderStatus.SUCCEEDED, ProviderStatus.PROCESSING)
     declined = (
         max(provider_payment.attempts - 1, 0)

@@ -425,7 +425,7 @@ async def assign_organisation(tx: Tx, donation: Donation, target_id: UUID) -> Do
     """
     given = await store_money.assign_organisation(tx, donation.id, target_id)
     if given is None:
-        raise domain.InvalidState("only a donation that was received and is in no payout can be reassigned")
+        raise domain.InvalidState("only a donation that was received and is in no disbursement can be reassigned")
     await emit_event(tx, domain.REASSIGNED, given)
     return given
 

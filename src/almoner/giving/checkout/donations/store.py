@@ -250,7 +250,7 @@ async def set_organisation(
 @across_partners("held")
 async def mark_received(tx: Tx, donation_id: UUID, payment_id: UUID) -> Donation | None:
     """Move a donation to RECEIVED_PAYMENT; None when its state does not allow it."""
-    # Not all of DONATION.sources_of: from DISBURSED a returned payout leads here, never a payment (settled 5).
+    # Not all of DONATION.sources_of: from DISBURSED a returned disbursement leads here, never a payment (settled 5).
     row = await tx.fetchrow(
         f"""
         update donation set status = 'RECEIVED_PAYMENT', payment_id = $2, status_changed_at = $3,

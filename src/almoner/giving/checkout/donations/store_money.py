@@ -129,7 +129,7 @@ from oldest where d.id = oldest.id returning {_RETURNED}
 
 @across_partners("held")
 async def mark_disbursed(tx: Tx, disbursement_id: UUID, limit: int) -> list[Donation]:
-    """Move donations of a payout that was paid to DISBURSED."""
+    """Move donations of a disbursement that was paid to DISBURSED."""
     rows = await tx.fetch(MARK_DISBURSED, disbursement_id, tx.now, limit)
     return sorted((donation_from_row(row) for row in rows), key=lambda donation: donation.id)
 

@@ -20,7 +20,7 @@ DISBURSEMENT: Final = Lifecycle(
     {
         "PENDING": frozenset({"SENT"}),
         "SENT": frozenset({"PAID", "RETURNED"}),
-        "PAID": frozenset({"RETURNED"}),  # settled 5: a returned payout
+        "PAID": frozenset({"RETURNED"}),  # settled 5: a returned disbursement
     },
 )
 DisbursementStatus = Literal["PENDING", "SENT", "PAID", "RETURNED"]
@@ -167,7 +167,7 @@ class OperatorFilters:
 class DisbursementTotals:
     """Sums over disbursements of one currency."""
 
-    payouts: int
+    disbursements: int
     donations: int
     minor: int  # of many partners, so that it may be more than any amount
     currency: str
@@ -175,7 +175,7 @@ class DisbursementTotals:
     def with_disbursement(self, disbursement: Disbursement) -> "DisbursementTotals":
         """The totals including one more disbursement."""
         return DisbursementTotals(
-            self.payouts + 1,
+            self.disbursements + 1,
             self.donations + disbursement.donations,
             self.minor + disbursement.money.minor,
             self.currency,

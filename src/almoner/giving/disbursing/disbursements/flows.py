@@ -122,7 +122,7 @@ async def _send(db: Database, disbursement_id: UUID, rules: DisbursementRules, r
         async with db.write() as tx:
             sent = await service.send_batch(tx, disbursement_id, rules)
     except service.REFUSALS as refused:
-        # One payout that must not be does not keep the others back.
+        # One disbursement that must not be does not keep the others back.
         ran.refused.append((disbursement_id, str(refused)))
         return
     if sent is not None:

@@ -137,5 +137,5 @@ async def _enqueue_run(tx: Tx) -> int:
 tasks.periodic(PROPAGATE, _propagation_due_at, _propagate_next)
 
 sandbox_tasks: Final = Tasks()
-"""In the sandbox payouts run every day by themselves (settled 9); in production a person runs and confirms them."""
+"""The sandbox runs disbursements every day (settled 9). In production, a person runs and confirms them."""
 sandbox_tasks.periodic(RUN.name, partial(service.next_run_at, name=RUN.name), _enqueue_run)

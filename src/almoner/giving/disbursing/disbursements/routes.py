@@ -1,4 +1,4 @@
-"""Endpoints of payouts (settled 8)."""
+"""Endpoints of disbursements (settled 8)."""
 
 from typing import Annotated
 from uuid import UUID

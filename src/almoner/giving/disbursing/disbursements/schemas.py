@@ -1,4 +1,4 @@
-"""Payouts on the wire (settled 4)."""
+"""Disbursements on the wire (settled 4)."""
 
 from typing import Annotated
 
@@ -32,7 +32,7 @@ def filters_of(tx: Tx, query: DisbursementsQuery) -> DisbursementFilters:
 
 
 class DisbursementResponse(ResponseRecord, object_name="disbursement"):
-    """A payout to a nonprofit. While ``PENDING``, ``waitingReason`` says why the next run does not send it."""
+    """A disbursement to a nonprofit. While ``PENDING``, ``waitingReason`` says why the next run does not send it."""
 
     id: str
     organisation_id: str

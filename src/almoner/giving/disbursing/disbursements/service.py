@@ -1,8 +1,8 @@
 """Operations on disbursements.
 
-A disbursement is held first, then its donations, then the accounts of the ledger. What moves more donations than one
-transaction should hold moves the first of them with the payout's status and its postings; the others follow in further
-transactions (``follow``), and a crash in between leaves a row that says so.
+Locks are taken in this order: the disbursement, its donations, the ledger's accounts. A change of more donations than
+one transaction should lock updates the disbursement, its postings and the first donations together. Further
+transactions update the others, and a row records what is left to do.
 """
 
 from dataclasses import replace

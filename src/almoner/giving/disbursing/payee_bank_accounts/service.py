@@ -82,8 +82,8 @@ async def parse_proposal(
 async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, by: str) -> PayeeAccount:
     """Propose a nonprofit's bank account for a currency; other operators must approve it.
 
-    Where the nonprofit's account was checked before, payouts to it wait until they have. ``note``: the evidence. Raises
-    NotFound, PayeeAccountError.
+    If an earlier account of the nonprofit was verified, its disbursements wait for the approval. ``note``: the
+    evidence. Raises NotFound, PayeeAccountError.
     """
     organisation = await organisations.get(tx, ALL_PARTNERS, proposal.organisation_id)
     account_id, read_ = tx.new_id(), proposal.numbers

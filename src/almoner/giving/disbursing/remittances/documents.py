@@ -43,8 +43,8 @@ class RemittanceDocuments:
     def _facts(self, remittance: Remittance, language: Language) -> Facts:
         """What the template reads."""
         rtl = language.direction == "rtl"
-        of, payout = self._deployment.issuer_day_at(remittance.as_of), remittance.payout
-        stated = "remittance.paid_on" if payout.paid_at else "remittance.sent_on"
+        of, disbursement = self._deployment.issuer_day_at(remittance.as_of), remittance.disbursement
+        stated = "remittance.paid_on" if disbursement.paid_at else "remittance.sent_on"
         return {
             "lang": language.html_lang.split("-")[0],
             "region": languages.region_of(language.html_lang),
@@ -58,18 +58,18 @@ class RemittanceDocuments:
                 stated, day=bidi_isolated_plain_text(formats.format_day(of, language.locale), language.direction)
             ),
             "amount_label": language.text("remittance.amount"),
-            "amount": directional_text(_money(payout.money.minor, remittance, language), rtl=rtl),
+            "amount": directional_text(_money(disbursement.money.minor, remittance, language), rtl=rtl),
             "rows": [
                 {"label": language.text(f"remittance.{name}"), "value": directional_text(value, rtl=rtl)}
                 for name, value in (
-                    ("payout", self._deployment.ids.text("disbursement", payout.id)),
-                    ("transfer", end_to_end_id_of(payout.id)),
+                    ("disbursement", self._deployment.ids.text("disbursement", disbursement.id)),
+                    ("transfer", end_to_end_id_of(disbursement.id)),
                     ("gifts", formats.localise_digits(f"{remittance.totals.gifts}", language.locale)),
                 )
             ],
             "columns": [language.text(f"remittance.{name}") for name in ("gift", "given", "fee", "back", "paid")],
             "gifts": [self._row(one, remittance, language) for one in remittance.lines],
-            "total_label": language.text("statement.total", currency=payout.money.currency),
+            "total_label": language.text("statement.total", currency=disbursement.money.currency),
             "totals": [
                 directional_text(_money(minor, remittance, language), rtl=rtl) for minor in _amounts(remittance.totals)
             ],
@@ -102,7 +102,7 @@ def _amounts(of: RemittanceLine | RemittanceTotals) -> tuple[int, int, int, int]
 
 
 def _money(minor: int, remittance: Remittance, language: Language) -> str:
-    return formats.format_money(minor, remittance.payout.money.currency, language.locale)
+    return formats.format_money(minor, remittance.disbursement.money.currency, language.locale)
 
 
 def _test(language: Language) -> str:

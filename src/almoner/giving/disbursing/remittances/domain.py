@@ -70,7 +70,7 @@ class Remittance:
     ``lines``: the first donations. ``totals``: of all. ``issuer``: who collected them.
     """
 
-    payout: Disbursement
+    disbursement: Disbursement
     issuer: str
     organisation: str
     language: str
@@ -80,7 +80,7 @@ class Remittance:
     @property
     def as_of(self) -> datetime:
         """The date of the statement: when the disbursement was paid, or else sent."""
-        return self.payout.paid_at or self.payout.sent_at or self.payout.created_at
+        return self.disbursement.paid_at or self.disbursement.sent_at or self.disbursement.created_at
 
 
 def remittance_line_of(donation: Donation) -> RemittanceLine:

@@ -20,20 +20,20 @@ _STATUSES: Final = ("SENT", "PAID")
 async def build_remittance(tx: Tx, disbursement_id: UUID, language: str | None = None) -> Remittance:
     """Build the remittance statement of a disbursement; by default in the language of its country.
 
-    Raises NotFound; DisbursementError of a payout that is not on its way, or whose gifts do not come to its amount.
+    Raises NotFound; DisbursementError if it is not sent or paid, or if its donations do not add up to its amount.
     """
-    payout = await disbursements.get(tx, ALL_PARTNERS, disbursement_id)
-    if payout.status not in _STATUSES:
+    disbursement = await disbursements.get(tx, ALL_PARTNERS, disbursement_id)
+    if disbursement.status not in _STATUSES:
         raise DisbursementError(
-            f"the disbursement is {payout.status}: only a SENT or PAID one has a remittance statement"
+            f"the disbursement is {disbursement.status}: only a SENT or PAID one has a remittance statement"
         )
-    partner = Partner(payout.partner_id)
-    organisation = await organisations.get(tx, partner, payout.organisation_id)
+    partner = Partner(disbursement.partner_id)
+    organisation = await organisations.get(tx, partner, disbursement.organisation_id)
     lines, totals = await _load_lines(tx, disbursement_id)
-    if totals.paid_minor != payout.money.minor:
+    if totals.paid_minor != disbursement.money.minor:
         raise DisbursementError("the disbursement is not the sum of its donations: run `almoner selfcheck`")
     return Remittance(
-        payout=payout,
+        disbursement=disbursement,
         issuer=await receipts.issuer_name(tx, partner) or (await partners.get(tx, partner)).name,
         organisation=organisation.shown_name,
         language=language or domain.document_language_of(organisation.country_code),

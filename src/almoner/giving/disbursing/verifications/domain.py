@@ -263,4 +263,4 @@ class VerificationFlaggedEvent:
 
 
 FLAGGED: Final = InternalEvent("internal.monetary_donation_verification_flagged", VerificationFlaggedEvent)
-"""Told to a partner's payouts when a flag was raised or lifted."""
+"""Told to a partner's disbursements when a flag was raised or lifted."""
