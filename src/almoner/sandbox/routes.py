@@ -72,9 +72,9 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
     async def advance_sandbox_clock(call: ApiCall, body: ClockBody) -> SandboxClockResponse:
         """Move the sandbox's clock forwards, by at most 60 days a call.
 
-        What falls due on the way (expiries, cancellations, webhook attempts) is done at its own moment and awaited for
-        at most 30 seconds; `remaining` counts what still runs. The timestamps of signatures and the rate limits stay on
-        real time.
+        Everything that is due in between (expiries, cancellations, webhook attempts) is done at its own time. The
+        request waits for it for up to 30 seconds; `remaining` is the number of jobs that are not done yet. Timestamps
+        of signatures and rate limits use real time.
         """
         if body.advance_to is not None:
             return clock_response(await clock.advance_to(call.tx, body.advance_to))
@@ -82,7 +82,9 @@ def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:
 
     @routes.post("/v1/sandbox/simulate", key=SECRET, scope="sandbox", tx="around", errors=(UnknownRecord, *_REFUSALS))
     async def simulate(call: ApiCall, body: SimulateBody) -> RawResponse:
-        """Simulate an action of a donor, an operator or a bank on one of your records. Returns the record.
+        """Simulate an action on one of your records. Returns the record.
+
+        The action is that of a donor, an operator or a bank.
 
         Donation session: `donate` makes a donation on its page (`amount`, `email`, and `firstName` or `lastName` are
         required). `expire` ends the session now.

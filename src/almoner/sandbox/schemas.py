@@ -56,11 +56,11 @@ def clock_response(reading: ClockReading) -> SandboxClockResponse:
 
 
 class ClockBody(RequestBody):
-    """Where to move the clock: one of the two."""
+    """How to move the clock: set one of the two."""
 
-    advance_to: Moment | None = Field(None, description="A moment to come.")
+    advance_to: Moment | None = Field(None, description="A future time.")
     advance_seconds: int | None = Field(
-        None, ge=0, le=_FURTHEST_SECONDS, description="0 only does what is due now.", examples=[3600]
+        None, ge=0, le=_FURTHEST_SECONDS, description="0 only runs what is due now.", examples=[3600]
     )
 
     @model_validator(mode="after")
@@ -160,18 +160,20 @@ class SimulateBody(RequestBody):
     consented_to_be_contacted_by_org: YesNo = "no"
     card: Annotated[str, Field(pattern=r"^[0-9 ]{12,25}$", examples=["4242 4242 4242 4242"])] = "4242424242424242"
     way: Literal["card", "transfer"] = Field(
-        "card", description="How a gift is paid: `transfer` is confirmed at once, and comes with the action `pay`."
+        "card",
+        description="How a donation is paid: `transfer` is confirmed at once, and its money arrives with "
+        "the action `pay`.",
     )
     frequency: DonationFrequency | None = Field(
         None,
-        description="How often the donor gives: one of the session's `frequencies`, the first one unless it is given.",
+        description="One of the session's `frequencies`. Default: the first one.",
     )
     designation: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
-        None, description="What the donation is for: one of the session's `designations`, the first one unless given."
+        None, description="One of the session's `designations`. Default: the first one."
     )
     dedication: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
         None,
-        description="In whose honour the donor gives, in sessions with `offersDedication`.",
+        description="A dedication, in sessions with `offersDedication`.",
         examples=["Grace Hopper"],
     )
     decline_code: Literal[
@@ -185,11 +187,13 @@ class SimulateBody(RequestBody):
     organisation_id: Annotated[str, IdString("organisation")] | None = Field(
         None, description="The organisation that a donation is reassigned to."
     )
-    ground: ReassignmentGround = Field("payment_impossible", description="Why it is reassigned, as its donor is told.")
+    ground: ReassignmentGround = Field(
+        "payment_impossible", description="The reason for the reassignment, which the donor sees."
+    )
     type: CheckType | None = Field(None, description="The check to end.")
     rejection_reason_code: (
         Annotated[Literal[VerificationReason, RequestReason, AgentRejection], BeforeValidator(_check_reason)] | None
-    ) = Field(None, description="Why it is rejected: one of the codes of such a record, `other` unless it is given.")
+    ) = Field(None, description="One of the rejection codes of the record. Default: `other`.")
     outcome: Literal["won", "lost"] | None = Field(
         None, description="Who keeps a disputed donation: `won` leaves it with us, `lost` gives it back to the donor."
     )

@@ -389,11 +389,11 @@ export class DonationsResource {
   }
 
   /**
-   * Refund a donation, whole or in part.
+   * Refund a donation, in full or in part.
    *
-   * It must be `RECEIVED_PAYMENT`, and in no disbursement that was sent. A hosted one goes back to the donor by
-   * the payment provider, a direct one to you by bank. `refundedAt` and `refundedAmount` are filled, and
-   * `donation.refunded` is sent, once the money is sent. The status stays.
+   * The donation must be `RECEIVED_PAYMENT`, and not in a disbursement that was sent. The payment provider refunds
+   * the donor of a hosted donation. We refund direct donations to you by bank transfer. Once the money is sent,
+   * `refundedAt` and `refundedAmount` are set, and `donation.refunded` is sent. The status does not change.
    *
    * Needs a secret key with the scope `donations:write`.
    */
@@ -470,9 +470,9 @@ export class EventsResource {
   /**
    * List events in the order of their sequence.
    *
-   * The sequence has no gaps. Events are kept for 90 days: the list begins with the oldest that is left, and
-   * `totalResults` counts what is left. With `after` it begins behind that sequence, the oldest first; with
-   * `wait`, too, an empty answer comes only once no event has followed for so many seconds.
+   * The sequence has no gaps. Events are kept for 90 days: the list starts with the oldest one that is left, and
+   * `totalResults` counts those that are left. With `after`, the list starts after that sequence, oldest first. If
+   * you also set `wait`, the response is delayed by up to so many seconds until there is an event.
    *
    * Needs a secret key with the scope `events:read`.
    */
@@ -584,8 +584,8 @@ export class MonetaryDonationVerificationsResource {
   /**
    * Create a monetary donation verification.
    *
-   * It checks whether an organisation can be paid the donations for it. It is pending for up to 30 days. An
-   * organisation has at most one that is pending or approved.
+   * It checks whether donations for an organisation can be disbursed to it. It is pending for up to 30 days. An
+   * organisation can have only one verification that is pending or approved.
    *
    * Needs a secret key with the scope `monetary_donation_verifications:write`.
    */
@@ -783,9 +783,9 @@ export class SandboxResource {
   /**
    * Move the sandbox's clock forwards, by at most 60 days a call.
    *
-   * What falls due on the way (expiries, cancellations, webhook attempts) is done at its own moment and awaited
-   * for at most 30 seconds; `remaining` counts what still runs. The timestamps of signatures and the rate limits
-   * stay on real time.
+   * Everything that is due in between (expiries, cancellations, webhook attempts) is done at its own time. The
+   * request waits for it for up to 30 seconds; `remaining` is the number of jobs that are not done yet. Timestamps
+   * of signatures and rate limits use real time.
    *
    * Needs a secret key with the scope `sandbox_clock`.
    */
@@ -803,7 +803,9 @@ export class SandboxResource {
   }
 
   /**
-   * Simulate an action of a donor, an operator or a bank on one of your records. Returns the record.
+   * Simulate an action on one of your records. Returns the record.
+   *
+   * The action is that of a donor, an operator or a bank.
    *
    * Donation session: `donate` makes a donation on its page (`amount`, `email`, and `firstName` or `lastName` are
    * required). `expire` ends the session now.

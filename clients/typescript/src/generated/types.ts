@@ -2,7 +2,7 @@
 
 import type { Upload } from "../core.js";
 
-/** An activity of the organisation. `rule` names what its register says: `ntee:B25`, `ccew:102`, `name:church`. */
+/** An activity of the organisation. `rule` is the rule that assigned it: `ntee:B25`, `ccew:102`, `name:church`. */
 export interface ActivitySubTag {
   /** Its identifier. */
   id: string;
@@ -47,7 +47,7 @@ export interface AgentFailure {
   rejectionReasonCode: "blank_corrupted_documentation" | "fake_documentation" | "fake_email_used" | "invalid_documentation" | "mismatched_information" | "no_online_presence" | "nonprofit_association_expired" | "other" | "reapply" | "suspicious_application" | "user_failed_percent_review" | "user_verification_expired" | "validation_request_failed" | (string & {});
 }
 
-/** The organisation, with an address of its own where its register gives one. */
+/** The organisation, with its own email address if its register lists one. */
 export interface AgentOrganisation {
   /** Its identifier. */
   id: string;
@@ -57,7 +57,7 @@ export interface AgentOrganisation {
   email: string | null;
 }
 
-/** The validation request of a nonprofit that was no organisation yet. */
+/** The validation request, if the nonprofit was not an organisation yet. */
 export interface AgentRequest {
   /** Its identifier. */
   id: string;
@@ -103,7 +103,7 @@ export interface AgentVerification {
   rejectionReasonCode: "blank_corrupted_documentation" | "fake_documentation" | "fake_email_used" | "invalid_documentation" | "mismatched_information" | "no_online_presence" | "nonprofit_association_expired" | "other" | "reapply" | "suspicious_application" | "user_failed_percent_review" | "user_verification_expired" | "validation_request_failed" | (string & {}) | null;
   /** Your own data: text values by key. */
   metadata: Record<string, string> | null;
-  /** Somebody outside the service must act next: the applicant or the nonprofit. */
+  /** Whether the applicant or the nonprofit must act next. */
   externalActionRequired: boolean;
   /** When it was created, in UTC. */
   createdAt: string;
@@ -117,9 +117,9 @@ export interface Appeal {
   validationSubmissionId: string;
   /** The status. Today one of `open`, `reversed`, `upheld`; more may come. */
   status: "open" | "reversed" | "upheld" | (string & {});
-  /** Null 30 days after the decision, when it is forgotten. */
+  /** The applicant's reasons; null from 30 days after the decision on, when they are deleted. */
   text: string | null;
-  /** Ten business days after it was made. */
+  /** The date by which it is decided: ten business days after it was made. */
   dueAt: string;
   /** When it was created, in UTC. */
   createdAt: string;
@@ -193,7 +193,7 @@ export interface Country {
   endonyms: Record<string, string>;
 }
 
-/** What only one country's registers know. */
+/** Details that only the registers of one country have. */
 export interface CountrySpecificProperties {
   /** Whether the organisation is covered by an IRS group exemption; null outside the United States. */
   usaGroupExempt: boolean | null;
@@ -242,7 +242,7 @@ export interface Donation {
    * come.
    */
   status: "ACTIVE" | "CANCELLED" | "DISBURSED" | "RECEIVED_PAYMENT" | "REQUESTED_PAYMENT" | (string & {});
-  /** Empty where the donor has one name alone. */
+  /** Empty if the donor has only one name. */
   firstName: string | null;
   /** Last name. */
   lastName: string | null;
@@ -250,7 +250,7 @@ export interface Donation {
   email: string | null;
   /** Whether the nonprofit may contact the donor. Today one of `no`, `yes`; more may come. */
   consentedToBeContactedByOrg: "no" | "yes" | (string & {});
-  /** Whether the nonprofit is not told who gave. Today one of `no`, `yes`; more may come. */
+  /** Whether the donor's name is withheld from the nonprofit. Today one of `no`, `yes`; more may come. */
   anonymous: "no" | "yes" | (string & {});
   /** The Gift Aid declaration that covers the donation. */
   giftAidId: string | null;
@@ -258,9 +258,9 @@ export interface Donation {
   donationRequestId: string | null;
   /** Whether the donation belongs to a subscription. */
   subscription: DonationSeries;
-  /** The giving link that it was made by. */
+  /** The giving link that was used. */
   givingLinkId: string | null;
-  /** What it is for: the donor's choice of the session's `designations`. */
+  /** The purpose that the donor chose from the session's `designations`. */
   designation: string | null;
   /** In whose honour or memory the donor made it. */
   dedication: string | null;
@@ -284,17 +284,17 @@ export interface Donation {
   refundedAt: string | null;
   /** The refunded amount, in the currency's minor unit; null if nothing was refunded. */
   refundedAmount: number | null;
-  /** When the donor's bank last claimed the payment back. Kept afterwards. */
+  /** When the donor's bank last disputed the payment, in UTC; null if it never did. */
   disputedAt: string | null;
   /**
-   * How that dispute stands: `lost` means that the donor has the money back. Today one of `lost`, `open`, `won`;
+   * The status of the latest dispute; `lost`: the donor got the money back. Today one of `lost`, `open`, `won`;
    * more may come.
    */
   disputeStatus: "lost" | "open" | "won" | (string & {}) | null;
   /**
-   * The email with the receipt of a hosted donation. `sent`: a mail server has taken it. `undeliverable`: none
-   * has, and it is not tried again until the donor corrects the address. Today one of `none`, `pending`, `sent`,
-   * `undeliverable`; more may come.
+   * The email with the receipt of a hosted donation. `sent`: a mail server accepted it. `undeliverable`: it could
+   * not be delivered, and is not retried until the donor corrects the address. Today one of `none`, `pending`,
+   * `sent`, `undeliverable`; more may come.
    */
   receiptDelivery: "none" | "pending" | "sent" | "undeliverable" | (string & {});
 }
@@ -311,9 +311,9 @@ export interface DonationRequest {
   paidAmount: number;
   /** ISO 4217 code of the currency, such as `USD`. */
   currencyCode: string;
-  /** What your transfer names. */
+  /** Reference for your transfer. */
   reference: string;
-  /** How many donations it asks for; `GET /v1/donations?donationRequestId=` has them. */
+  /** The number of donations; list them with `GET /v1/donations?donationRequestId=`. */
   donationIdsCount: number;
   /** When the transfer is due, in UTC. */
   dueAt: string;
@@ -323,7 +323,7 @@ export interface DonationRequest {
 
 /** `initial`: a one-off donation, or the first of a donation subscription. `id`: the donation subscription's. */
 export interface DonationSeries {
-  /** True for a one-off donation, and for the first donation of a subscription. */
+  /** True for a one-off donation and for the first donation of a subscription. */
   initial: boolean;
   /** The donation subscription's identifier; null for a one-off gift. */
   id: string | null;
@@ -349,7 +349,7 @@ export interface DonationSession {
   url: string;
   /** Your own data: text values by key. */
   metadata: Record<string, string> | null;
-  /** Among which the donor chooses how often to give. */
+  /** The frequencies from which the donor chooses. */
   frequencies: Array<"monthly" | "one_time" | "quarterly" | "weekly" | "yearly" | (string & {})>;
   /** Goods or services that the donor receives in return; null if there are none. */
   benefits: Benefits | null;
@@ -361,9 +361,9 @@ export interface DonationSession {
   maximum: number | null;
   /** Purposes from which the donor chooses one; null if there is no choice. */
   designations: Array<string> | null;
-  /** The donor may dedicate the donation to somebody, and have a person told of it by email once it is paid. */
+  /** Whether the donor can dedicate the donation to somebody, and have us email a person about it once it is paid. */
   offersDedication: boolean;
-  /** The giving link that made it. */
+  /** The giving link that created the session. */
   givingLinkId: string | null;
   /** The donation that completed it. */
   donationId: string | null;
@@ -378,12 +378,12 @@ export interface DonationSubscription {
   /** Its identifier. */
   id: string;
   /**
-   * `pending`: the first gift is not paid yet. `past_due`: the last gift could not be charged; it is tried again,
-   * or the donor is asked for another card. Today one of `active`, `cancelled`, `past_due`, `paused`, `pending`;
-   * more may come.
+   * `pending`: the first donation is not paid yet. `past_due`: the last donation could not be charged; it is
+   * retried, or the donor is asked for another card. Today one of `active`, `cancelled`, `past_due`, `paused`,
+   * `pending`; more may come.
    */
   status: "active" | "cancelled" | "past_due" | "paused" | "pending" | (string & {});
-  /** Of each gift, in the currency's minor unit. */
+  /** The amount of each donation, in the currency's minor unit. */
   amount: number;
   /** ISO 4217 code of the currency, such as `USD`. */
   currencyCode: string;
@@ -393,38 +393,38 @@ export interface DonationSubscription {
   organisationId: string;
   /** Your user who donates. */
   userId: string | null;
-  /** Empty where the donor has one name alone. */
+  /** Empty if the donor has only one name. */
   firstName: string | null;
   /** Last name. */
   lastName: string | null;
   /** Email address. */
   email: string | null;
-  /** When the first gift was paid, in UTC; null before. */
+  /** When the first donation was paid, in UTC; null until then. */
   startedAt: string | null;
-  /** When the next gift is charged, in UTC; null while none is. */
+  /** When the next donation is charged, in UTC; null if none is scheduled. */
   nextDonationAt: string | null;
-  /** When the pause ends, in UTC; null without an end, and unless it is paused. */
+  /** When the pause ends, in UTC; null if it has no end, or if there is no pause. */
   pausedUntil: string | null;
   /**
-   * Who paused it; `organisation_cannot_receive`: the nonprofit may not receive. Today one of `donor`,
-   * `organisation_cannot_receive`, `partner`; more may come.
+   * Who paused it; `organisation_cannot_receive`: the nonprofit cannot receive donations now. Today one of
+   * `donor`, `organisation_cannot_receive`, `partner`; more may come.
    */
   pauseReason: "donor" | "organisation_cannot_receive" | "partner" | (string & {}) | null;
   /** When it was cancelled, in UTC; null if it was not. */
   cancelledAt: string | null;
   /**
-   * Why it ended. `not_started`: the first gift was not paid. `payment_failed`: no gift could be charged for 28
-   * days. `revoked`: the donor told the bank to stop. Today one of `donor`, `donor_erased`, `not_started`,
-   * `partner`, `payment_failed`, `payment_method_not_saved`, `revoked`; more may come.
+   * Why it ended. `not_started`: the first donation was not paid. `payment_failed`: no donation could be charged
+   * for 28 days. `revoked`: the donor revoked the authorisation at the bank. Today one of `donor`, `donor_erased`,
+   * `not_started`, `partner`, `payment_failed`, `payment_method_not_saved`, `revoked`; more may come.
    */
   cancellationReason: "donor" | "donor_erased" | "not_started" | "partner" | "payment_failed" | "payment_method_not_saved" | "revoked" | (string & {}) | null;
-  /** What waits until the donor agrees to it. */
+  /** The change that waits for the donor's agreement. */
   pendingChange: PendingChange | null;
-  /** What later gifts are charged to; null before the first gift. */
+  /** The payment method for later donations; null before the first one. */
   paymentMethod: PaymentMethod | null;
-  /** How many gifts were paid, the first included. */
+  /** The number of paid donations, including the first. */
   donationsCount: number;
-  /** What they come to, in the currency's minor unit; refunds are not taken off. */
+  /** The total of the paid donations, in the currency's minor unit; refunds are not deducted. */
   totalAmount: number;
   /** Your own data: text values by key. */
   metadata: Record<string, string> | null;
@@ -442,13 +442,13 @@ export interface DossierDecision {
   reasonCode: string | null;
   /** `rules`, `sandbox`, or the operator's identifier. */
   decidedBy: string;
-  /** What the rules went by; what an operator noted stays with us. */
+  /** The reasons of the rules. Operators' notes are not included. */
   note: string | null;
   /** When it was decided, in UTC; null until then. */
   decidedAt: string;
 }
 
-/** A document that was attached, known by its hash. */
+/** An attached document, identified by its hash. */
 export interface DossierDocument {
   /** Its identifier. */
   id: string;
@@ -468,7 +468,7 @@ export interface DossierDocument {
   deletedAt: string | null;
 }
 
-/** One evaluation, with what it rests on besides its steps. */
+/** One evaluation with its facts and steps. */
 export interface DossierEvaluation {
   /** When it was evaluated, in UTC. */
   evaluatedAt: string;
@@ -478,13 +478,13 @@ export interface DossierEvaluation {
   outcome: string | null;
   /** Why a reviewer has to decide. */
   reasons: Array<DossierReason>;
-  /** Such as the match score, and the threshold at that time. */
+  /** Facts such as the match score and the threshold at that time. */
   facts: Record<string, unknown>;
   /** The steps, in their order. */
   steps: Array<DossierStep>;
 }
 
-/** Why a person was asked. */
+/** Why a reviewer was asked. */
 export interface DossierReason {
   /** Code for programs. */
   code: string;
@@ -494,7 +494,7 @@ export interface DossierReason {
 
 /** A review with its questions and outcome. */
 export interface DossierReview {
-  /** When a person was asked, in UTC. */
+  /** When a reviewer was asked, in UTC. */
   askedAt: string;
   /** Why a reviewer has to decide. */
   reasons: Array<DossierReason>;
@@ -504,7 +504,7 @@ export interface DossierReview {
   endedAt: string | null;
 }
 
-/** One step: what it found, in which version of which source of which day, and the facts that it saw. */
+/** One step: its finding, the source with its version and date, and the facts. */
 export interface DossierStep {
   /** Its name. */
   name: string;
@@ -520,15 +520,15 @@ export interface DossierStep {
   dataAsOf: string | null;
   /** The facts that were compared, by name. */
   facts: Record<string, unknown>;
-  /** Whether the reader of its source was never run on a real file. */
+  /** Whether the reader of its source has never been tested on a real file. */
   unverified: boolean;
 }
 
-/** The request as its dossier has it: documents are beside it, with their hashes, since links die. */
+/** The request in its dossier. Documents are listed separately with their hashes, because links expire. */
 export interface DossierValidationRequest {
   /** Its identifier. */
   id: string;
-  /** Once it is accepted. */
+  /** The organisation, once the request is accepted. */
   organisationId: string | null;
   /** The types of the organisation. */
   organisationTypes: Array<"education" | "nonprofit" | "social_impact" | (string & {})>;
@@ -573,7 +573,7 @@ export interface DossierValidationRequest {
   usaGroupExempt: boolean | null;
 }
 
-/** A nonprofit that was applied for. */
+/** A nonprofit of an earlier application. */
 export interface EarlierApplication {
   /** Its name. */
   name: string;
@@ -585,7 +585,7 @@ export interface EarlierApplication {
   validationRequestId: string | null;
 }
 
-/** A confirmed activity. `rule` names what gave it: `ntee:B25`, `ccew:102`, `name:church`. */
+/** A confirmed activity. `rule` is the rule that assigned it: `ntee:B25`, `ccew:102`, `name:church`. */
 export interface EligibilityDecidedSubTag {
   /** Its identifier. */
   id: string;
@@ -603,16 +603,16 @@ export interface EligibilityDecidedSubTag {
   rule: string;
 }
 
-/** One decision with all that it rested on. */
+/** One evaluation with its evidence. */
 export interface EligibilityEvaluation {
   /** When, in UTC. */
   at: string;
   /**
-   * Why it was decided. Today one of `configuration_changed`, `created`, `organisation_changed`, `rules_changed`,
-   * `simulated`; more may come.
+   * Why it was evaluated. Today one of `configuration_changed`, `created`, `organisation_changed`,
+   * `rules_changed`, `simulated`; more may come.
    */
   occasion: "configuration_changed" | "created" | "organisation_changed" | "rules_changed" | "simulated" | (string & {});
-  /** The record that answered for the organisation. */
+  /** The organisation whose record was evaluated. */
   organisationId: string;
   /** Whether the organisation's activities are allowed. Today one of `fail`, `pass`; more may come. */
   eligibilityStatus: "fail" | "pass" | (string & {}) | null;
@@ -624,7 +624,7 @@ export interface EligibilityEvaluation {
   resultsChanged: boolean;
 }
 
-/** What it does, and what of that is not allowed. */
+/** The organisation's activities, and those that are not allowed. */
 export interface EligibilityFailure {
   /**
    * The status. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
@@ -662,7 +662,7 @@ export interface EligibilityResults {
   eligibilityStatus: "fail" | "pass" | (string & {}) | null;
   /** Activities that have been confirmed. */
   confirmedActivitySubTags: Array<EligibilityDecidedSubTag>;
-  /** Those of them that the configuration does not allow. */
+  /** Confirmed activities that the configuration does not allow. */
   rejectedActivitySubTags: Array<EligibilityDecidedSubTag>;
 }
 
@@ -686,7 +686,7 @@ export interface EligibilitySubTag {
 export interface EligibilitySubscription {
   /** Its identifier. */
   id: string;
-  /** With a validation request, once that is accepted. */
+  /** The organisation; with a validation request, once it is accepted. */
   organisationId: string | null;
   /** The organisation's name. */
   organisationName: string;
@@ -694,7 +694,7 @@ export interface EligibilitySubscription {
   validationRequestId: string | null;
   /** The submission configuration whose rules apply; null for the default rules. */
   configurationId: string | null;
-  /** Those that you suggested; none with a test value of the sandbox. */
+  /** The activities that you suggested; empty with a test value of the sandbox. */
   suggestedActivitySubTags: Array<EligibilitySubTag>;
   /**
    * The status. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
@@ -725,20 +725,17 @@ export interface EligibilityTag {
   updatedAt: string;
 }
 
-/** An event. Its `eventType` says what `eventData` is; clients must accept types that they do not know. */
+/** An event. `eventType` determines the type of `eventData`. Clients must accept unknown types. */
 export interface Event {
   /** Identifies the event; the same in each delivery. */
   id: string;
-  /**
-   * Its number, without gaps for each partner. Listed events have it; a delivery has it in its header `Service-
-   * Sequence`.
-   */
+  /** The event's number, without gaps for each partner. A delivery has it in its header `Service-Sequence`. */
   sequence?: number;
   /** When it happened, in UTC. */
   createdAt: string;
   /** What happened; more types may come. */
   eventType: "validation_request.approved" | "validation_request.rejected" | "validation_request_document.rejected" | "validation_submission_document.rejected" | "agent_verification.pending_user_verification" | "agent_verification.pending_review" | "agent_verification.approved" | "agent_verification.rejected" | "monitoring_subscription.updated" | "eligibility_subscription.updated" | "validation_submission.created" | "validation_submission.succeeded" | "validation_submission.failed" | "validation_submission.updated" | "donation.created" | "donation.hosted.payment_received" | "donation.payment_successful" | "donation.payment_requested" | "donation.settled" | "donation.disbursed" | "donation.cancelled" | "donation.reassigned" | "donation.refunded" | "donation.disputed" | "donation.dispute_closed" | "donation.receipt_undeliverable" | "donation.payout_returned" | "donation_subscription.created" | "donation_subscription.updated" | "donation_subscription.payment_failed" | "donation_subscription.cancelled" | "donation_session.completed" | "donation_session.expired" | "donation_request.created" | "donation_request.updated" | "disbursement.created" | "disbursement.updated" | "validation_invite.completed" | "validation_invite.expired" | "monetary_donation_verification.received" | "monetary_donation_verification.progressed" | "organisation.updated" | "webhook_subscription.failing" | "webhook_subscription.suspended" | (string & {});
-  /** The record as its GET showed it when the event happened; it never changes. */
+  /** The record as `GET` returned it at the time of the event; it never changes. */
   eventData: Record<string, unknown>;
 }
 
@@ -786,7 +783,7 @@ export interface GivingLink {
   qrCode: QrCode;
   /** The heading of the page. */
   title: string;
-  /** What the page says beneath its heading, as plain text. */
+  /** The text of the page, as plain text. */
   text: string | null;
   /** URL of the image; null if there is none. */
   imageUrl: string | null;
@@ -820,7 +817,7 @@ export interface GivingLink {
   metadata: Record<string, string> | null;
   /** Whether donors can give by it. */
   active: boolean;
-  /** Until when donors can give by it, in UTC; null for good. */
+  /** When the link stops accepting donations, in UTC; null for never. */
   expiresAt: string | null;
   /** When it was created, in UTC. */
   createdAt: string;
@@ -834,7 +831,7 @@ export interface HasGiftAid {
   id: string;
 }
 
-/** The session from which a hosted donation came. */
+/** The session of a hosted donation. */
 export interface HostedDonation {
   /** The donation session. */
   sessionId: string;
@@ -846,9 +843,9 @@ export interface MatchExplanation {
   foundBy: "beginning" | "description" | "initials" | "name" | "number" | "place" | "words" | (string & {}) | "filters" | (string & {});
   /** The similarity of the name and the query, from 0 to 100. */
   likeness: number | null;
-  /** Whether it has all words of the query as they were typed. */
+  /** Whether it contains all words of the query as typed. */
   asTyped: boolean | null;
-  /** Words of the query that it has otherwise, in its description, or not at all. */
+  /** Words of the query that it contains differently, only in its description, or not at all. */
   notAsTyped: Array<string> | null;
 }
 
@@ -885,7 +882,7 @@ export interface MonetaryDonationVerification {
   organisationId: string;
   /** The status. */
   status: MonetaryDonationVerificationStatus;
-  /** All four. */
+  /** All four checks. */
   checks: Array<MonetaryDonationCheck>;
   /**
    * Why it was rejected, for programs; null if it was not. Today one of `declined_by_organisation`,
@@ -898,13 +895,13 @@ export interface MonetaryDonationVerification {
   createdAt: string;
   /** When it last changed, in UTC. */
   updatedAt: string;
-  /** Pending until then; null once it was decided. */
+  /** When the pending verification expires, in UTC; null once it is decided. */
   expiresAt: string | null;
   /** When it was decided, in UTC; null until then. */
   processedAt: string | null;
 }
 
-/** Where the verification stands, and whether the organisation is to act next. */
+/** The status of the verification, and whether the organisation must act next. */
 export interface MonetaryDonationVerificationStatus {
   /** The type. Today one of `approved`, `expired`, `pending`, `rejected`; more may come. */
   type: "approved" | "expired" | "pending" | "rejected" | (string & {});
@@ -915,24 +912,24 @@ export interface MonetaryDonationVerificationStatus {
 /** The findings of the lists in a category. */
 export interface MonitoringCategory {
   /**
-   * Null until a list of the category was looked into, while a match is decided, and where a name cannot be
+   * Null until a list of the category is screened, while a match is being decided, and if a name cannot be
    * compared. Today one of `clear`, `flag`; more may come.
    */
   status: "clear" | "flag" | (string & {}) | null;
 }
 
-/** The results as they became at a given time, with their cause and evidence. */
+/** The results from a given time on, with their cause and evidence. */
 export interface MonitoringChange {
   /** When, in UTC. */
   at: string;
   /**
-   * Why the organisation was looked at. Today one of `chosen`, `configuration_changed`, `created`,
+   * Why the organisation was evaluated. Today one of `chosen`, `configuration_changed`, `created`,
    * `register_changed`, `request_decided`, `screening_changed`; more may come.
    */
   occasion: "chosen" | "configuration_changed" | "created" | "register_changed" | "request_decided" | "screening_changed" | (string & {});
   /** What was found. */
   results: MonitoringResults;
-  /** The categories whose flags failed compliance then. */
+  /** The categories whose flags failed compliance at that time. */
   complianceFlags: Array<"adverseMedia" | "commercial" | "controversial" | "hateSpeech" | "sanction" | "warning" | (string & {})> | null;
   /** The published lists on which the data is based. */
   sources: Array<MonitoringSource>;
@@ -940,7 +937,7 @@ export interface MonitoringChange {
   matches: Array<MonitoringMatch>;
 }
 
-/** An entry of a list that may be the organisation, and what a person decided about it. */
+/** An entry of a list that may be the organisation, and a reviewer's decision about it. */
 export interface MonitoringMatch {
   /** Name of the watch list. */
   list: string;
@@ -953,11 +950,11 @@ export interface MonitoringMatch {
   category: "adverseMedia" | "commercial" | "controversial" | "hateSpeech" | "sanction" | "warning" | (string & {});
   /** The entry's number in its list. */
   entry: string;
-  /** From 0 to 1: how much the two agree. */
+  /** The similarity of the two, from 0 to 1. */
   score: number;
   /**
-   * `open` until a person says that they are the same (`confirmed`) or not (`cleared`). Today one of `cleared`,
-   * `confirmed`, `open`; more may come.
+   * `open` until a reviewer decides that they are the same (`confirmed`) or not (`cleared`). Today one of
+   * `cleared`, `confirmed`, `open`; more may come.
    */
   decision: "cleared" | "confirmed" | "open" | (string & {});
 }
@@ -970,15 +967,15 @@ export interface MonitoringOrganisation {
 
 /** The finding of the register. */
 export interface MonitoringRegistration {
-  /** Null until it is known; where no register tells, too. Today one of `no`, `yes`; more may come. */
+  /** Null until it is known, and if no register shows it. Today one of `no`, `yes`; more may come. */
   active: "no" | "yes" | (string & {}) | null;
 }
 
 /** The results of a monitoring subscription. Every field is null until its result is known. */
 export interface MonitoringResults {
   /**
-   * `fail` by a flag that counts: of sanction, warning, hateSpeech unless configured. Today one of `fail`, `pass`;
-   * more may come.
+   * `fail` if a category that counts is flagged: by default sanction, warning and hateSpeech. Today one of `fail`,
+   * `pass`; more may come.
    */
   complianceStatus: "fail" | "pass" | (string & {}) | null;
   /** Official warnings. */
@@ -991,7 +988,7 @@ export interface MonitoringResults {
   commercial: MonitoringCategory;
   /** Reports of wrongdoing in the media. */
   adverseMedia: MonitoringCategory;
-  /** Lists of organisations that are controversial. */
+  /** Lists of controversial organisations. */
   controversial: MonitoringCategory;
   /** The information in the register. */
   registration: MonitoringRegistration;
@@ -1009,12 +1006,12 @@ export interface MonitoringSource {
    */
   category: "adverseMedia" | "commercial" | "controversial" | "hateSpeech" | "sanction" | "warning" | (string & {});
   /**
-   * `not_screened`: the organisation could not be compared with it by all of its names. Today one of
-   * `not_screened`, `screened`; more may come.
+   * `not_screened`: not all names of the organisation could be compared with it. Today one of `not_screened`,
+   * `screened`; more may come.
    */
   status: "not_screened" | "screened" | (string & {});
   /**
-   * Why not: a name has letters of a script that is not read, or consists of signs. Today one of `no_words`,
+   * Why not: a name is in a script that cannot be compared, or has no words. Today one of `no_words`,
    * `script_not_supported`, `script_uncertain`; more may come.
    */
   reason: "no_words" | "script_not_supported" | "script_uncertain" | (string & {}) | null;
@@ -1024,7 +1021,7 @@ export interface MonitoringSource {
 export interface MonitoringSubscription {
   /** Its identifier. */
   id: string;
-  /** With a validation request, once that is accepted. */
+  /** The organisation; with a validation request, once it is accepted. */
   organisationId: string | null;
   /** The validation request. */
   validationRequestId: string | null;
@@ -1041,7 +1038,7 @@ export interface MonitoringSubscription {
   results: MonitoringResults;
   /** The published lists on which the data is based. */
   sources: Array<MonitoringSource>;
-  /** What the flags rest on, what is not decided yet, and what is not the organisation. */
+  /** The matches: confirmed, open and cleared. */
   matches: Array<MonitoringMatch>;
   /** When it was created, in UTC. */
   createdAt: string;
@@ -1069,14 +1066,14 @@ export interface Organisation {
   types: Array<"education" | "nonprofit" | "social_impact" | (string & {})>;
   /** Whether the register lists the organisation as active. */
   active: boolean;
-  /** Whether it can be given to: it is active, and one of its types is `nonprofit`. */
+  /** Whether it can receive donations: it is active, and one of its types is `nonprofit`. */
   acceptsDonations: boolean;
   /**
    * Why it is not active; null while it is. Today one of `merged`, `removed`, `reregistered`, `revoked`,
    * `terminated`; more may come.
    */
   inactiveReason: "merged" | "removed" | "reregistered" | "revoked" | "terminated" | (string & {}) | null;
-  /** The organisation it went over into, by a merger or a new registration. */
+  /** The successor after a merger or a new registration. */
   succeededBy: string | null;
   /** Your categories that contain this organisation. */
   categories: Array<OrganisationCategory>;
@@ -1154,7 +1151,7 @@ export interface OrganisationCategory {
   createdAt: string;
 }
 
-/** A field of the record that the data of a day changed. */
+/** A changed field of the record, with the day of the data. */
 export interface OrganisationChange {
   /** When, in UTC. */
   at: string;
@@ -1173,7 +1170,7 @@ export interface OrganisationChange {
   source: string;
 }
 
-/** What everybody may know of an organisation. */
+/** The public information about an organisation. */
 export interface OrganisationProfile {
   /** Its identifier. */
   id: string;
@@ -1187,7 +1184,7 @@ export interface OrganisationProfile {
   logo: string | null;
 }
 
-/** A list that tells of the organisation. */
+/** A published list that contains the organisation. */
 export interface OrganisationSource {
   /** Name of the registry. */
   registryName: string;
@@ -1197,9 +1194,9 @@ export interface OrganisationSource {
   dataAsOf: string | null;
   /** The published list, such as `irs-bmf`. */
   source: string | null;
-  /** Its reader was never run on a real file: nothing is decided by it alone. */
+  /** Whether its reader has never been tested on a real file. Nothing is decided by it alone. */
   unverified: boolean;
-  /** Its data are older than this service allows. */
+  /** Whether its data is older than its maximum age. */
   stale: boolean;
 }
 
@@ -1249,27 +1246,27 @@ export interface PartnerFieldParams {
 
 /** What later gifts are charged to, as the payment provider shows it. */
 export interface PaymentMethod {
-  /** What it is: `card`; more kinds may come. */
+  /** The type, today always `card`; more may come. */
   type: string;
-  /** The card's brand; null for what is no card. */
+  /** The card's brand; null if it is not a card. */
   brand: string | null;
   /** The last four digits of the card or account. */
   last4: string | null;
-  /** When the card expires, in UTC; null for what does not. */
+  /** When the card expires, in UTC; null if it does not expire. */
   expiresAt: string | null;
 }
 
 /** A change that waits until the donor agrees to it. */
 export interface PendingChange {
-  /** Of each gift then, in the currency's minor unit. */
+  /** The new amount of each donation, in the currency's minor unit. */
   amount: number;
-  /** How often the donor would give then. Today one of `monthly`, `quarterly`, `weekly`, `yearly`; more may come. */
+  /** The new frequency. Today one of `monthly`, `quarterly`, `weekly`, `yearly`; more may come. */
   frequency: "monthly" | "quarterly" | "weekly" | "yearly" | (string & {});
-  /** When it was asked for, in UTC. */
+  /** When it was requested, in UTC. */
   requestedAt: string;
 }
 
-/** Addresses of pictures of the link's address, to print. */
+/** The link's URL as a QR code to print. */
 export interface QrCode {
   /** URL of the QR code as SVG. */
   svg: string;
@@ -1302,7 +1299,7 @@ export interface Registry {
   sources: Array<RegistrySource>;
 }
 
-/** A published file that lists a registry's organisations, and the day of its data. */
+/** A published file with a registry's organisations, and the day of its data. */
 export interface RegistrySource {
   /** The published list that contains the data. */
   source: string;
@@ -1363,7 +1360,7 @@ export interface SandboxMail {
   createdAt: string;
 }
 
-/** What arrived after conversion, in minor units. */
+/** The amount that arrived after conversion, in minor units. */
 export interface SettledAmount {
   /** In the currency's minor unit, such as cents. */
   amount: number;
@@ -1475,7 +1472,7 @@ export interface SubmissionOrganisation {
   countryCode: string;
 }
 
-/** What is missing, and of whom. */
+/** A missing item, and who must provide it. */
 export interface SubmissionRequirement {
   /**
    * The check that needs this requirement. Today one of `agent_verification`, `compliance`, `eligibility`,
@@ -1491,11 +1488,11 @@ export interface SubmissionRequirement {
   from: "applicant" | "nonprofit" | "reviewer" | (string & {});
   /** A message for people; its wording may change. */
   message: string;
-  /** Alternatives, each of which will do. */
+  /** Alternatives, each of which is enough. */
   accepted: Array<string>;
   /** Since when, in UTC. */
   since: string;
-  /** When the time for it ends; null where none does. */
+  /** The deadline, in UTC; null if there is none. */
   due: string | null;
   /** Where the registration was looked up. */
   registryName?: string | null;
@@ -1517,11 +1514,11 @@ export interface SubmissionValidationRequest {
   organisationTypes: Array<"education" | "nonprofit" | "social_impact" | (string & {})>;
 }
 
-/** What was applied for, newest first; at most 100. */
+/** The earlier applications, newest first; at most 100. */
 export interface SubmissionsOrganisations {
   /** The earlier applications. */
   results: Array<EarlierApplication>;
-  /** Whether there are older ones, too: narrow what you ask for. */
+  /** Whether there are older ones; use a narrower filter to find them. */
   hasMore: boolean;
 }
 
@@ -1581,7 +1578,7 @@ export interface ValidationInvite {
 export interface ValidationRequest {
   /** Its identifier. */
   id: string;
-  /** Once it is accepted. */
+  /** The organisation, once the request is accepted. */
   organisationId: string | null;
   /** The types of the organisation. */
   organisationTypes: Array<"education" | "nonprofit" | "social_impact" | (string & {})>;
@@ -1628,7 +1625,7 @@ export interface ValidationRequest {
   documents: Array<ValidationRequestDocument>;
 }
 
-/** A document that was attached. `url` opens it for some minutes; another GET brings a fresh one. */
+/** An attached document. `url` is valid for a few minutes; each GET returns a new one. */
 export interface ValidationRequestDocument {
   /** Its identifier. */
   id: string;
@@ -1647,7 +1644,7 @@ export interface ValidationRequestDocument {
 /**
  * The evidence of a validation request.
  *
- * `seal`: key and Ed25519 signature over the whole answer, byte for byte, with zeros for the signature's digits.
+ * `seal`: the key and the Ed25519 signature over all bytes of the response, with zeros in place of the signature.
  */
 export interface ValidationRequestDossier {
   /** `sandbox` or `production`. */
@@ -1656,10 +1653,7 @@ export interface ValidationRequestDossier {
   generatedAt: string;
   /** The validation request. */
   validationRequest: DossierValidationRequest;
-  /**
-   * Why the requested name cannot be screened against watch lists by comparing it, so that a person looks it up;
-   * null if it can.
-   */
+  /** Why the requested name cannot be compared with watch lists, so that a reviewer looks it up; null if it can. */
   notScreenedReason: string | null;
   /** The evaluations, oldest first. */
   evaluations: Array<DossierEvaluation>;
@@ -1681,7 +1675,7 @@ export interface ValidationSubmission {
   status: "failed" | "pending" | "processed" | "succeeded" | (string & {});
   /** The invite that was used. */
   validationInviteId: string | null;
-  /** Once the details prove valid. */
+  /** The organisation, once the details are valid. */
   organisationId: string | null;
   /** The organisation's name. */
   organisationName: string | null;
@@ -1701,7 +1695,7 @@ export interface ValidationSubmission {
   eligibility: SubmissionEligibility | null;
   /** The agent verification. */
   agentVerificationId: string | null;
-  /** The check of the person who applies. */
+  /** The check of the applicant. */
   agentVerification: SubmissionAgentVerification | null;
   /** The submission configuration that was used. */
   configuration: SubmissionConfiguration | null;
@@ -1709,9 +1703,9 @@ export interface ValidationSubmission {
   metadata: Record<string, string> | null;
   /** The answers to your own questions, by their `id`. */
   partnerFields: Record<string, string | number> | null;
-  /** Of a failed one: the checks that failed. */
+  /** The failed checks of a failed submission. */
   failureReasons: SubmissionFailureReasons | null;
-  /** What is missing. Empty when nobody outside must act. */
+  /** What is missing; empty if neither the applicant nor the nonprofit has to act. */
   requirements: Array<SubmissionRequirement>;
   /** The latest appeal against the decision. */
   appeal: SubmissionAppeal | null;
@@ -1735,9 +1729,9 @@ export interface ValidationSubmissionConfiguration {
   checks: Array<"agent_verification" | "compliance" | "eligibility" | "validation_request" | (string & {})>;
   /** Types of organisation that may apply. */
   allowedOrganisationTypes: Array<"education" | "nonprofit" | "social_impact" | (string & {})>;
-  /** Which flags fail the check compliance. */
+  /** Watch list categories whose flags make the check `compliance` fail. */
   complianceFlags: Array<"adverseMedia" | "commercial" | "controversial" | "hateSpeech" | "sanction" | "warning" | (string & {})>;
-  /** null: every one. */
+  /** The allowed activities; null allows all. */
   allowedActivitySubTags: Array<string> | null;
   /** Whether applicants confirm their email address. */
   emailVerification: boolean;
@@ -1749,11 +1743,11 @@ export interface ValidationSubmissionConfiguration {
   updatedAt: string;
 }
 
-/** A document of a submission. `url` opens it for some minutes; reading it again brings a fresh one. */
+/** A document of a submission. `url` is valid for a few minutes; each GET returns a new one. */
 export interface ValidationSubmissionDocument {
   /** Its identifier. */
   id: string;
-  /** Null until the submission is made. */
+  /** The submission; null until it is created. */
   validationSubmissionId: string | null;
   /** The invite that was used. */
   validationInviteId: string | null;
@@ -1863,11 +1857,11 @@ export interface ListActivityTagsParameters {
 
 /** Parameters of `listAgentVerifications`. */
 export interface ListAgentVerificationsParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
   /** As it is at the moment of asking. */
   status?: "pending" | "pending_user_verification" | "pending_review" | "approved" | "rejected";
@@ -1895,7 +1889,7 @@ export interface CreateAgentVerification {
   title?: string | null;
   /** A web address, with or without scheme. */
   organisationWebsite?: string | null;
-  /** Language of the emails and pages (RFC 5646); English unless given. */
+  /** Language of the emails and pages (RFC 5646). Default: English. */
   language?: string | null;
 }
 
@@ -1907,11 +1901,11 @@ export interface UpdateAgentVerification {
 
 /** Parameters of `listCategories`. */
 export interface ListCategoriesParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
 }
 
@@ -1919,7 +1913,7 @@ export interface ListCategoriesParameters {
 export interface CreateCategory {
   /** Its name. */
   name: string;
-  /** Flat, at most 20 keys of 1 to 40 characters; values: strings of at most 250, booleans, numbers. */
+  /** At most 20 keys of 1 to 40 characters. Values are strings of at most 250 characters, booleans or numbers. */
   attributes?: Record<string, string | boolean | number> | null;
 }
 
@@ -1927,7 +1921,7 @@ export interface CreateCategory {
 export interface UpdateCategory {
   /** Its name. */
   name?: string;
-  /** Flat, at most 20 keys of 1 to 40 characters; values: strings of at most 250, booleans, numbers. */
+  /** At most 20 keys of 1 to 40 characters. Values are strings of at most 250 characters, booleans or numbers. */
   attributes?: Record<string, string | boolean | number> | null;
 }
 
@@ -1947,11 +1941,11 @@ export interface ListCountriesParameters {
 
 /** Parameters of `listDisbursements`. */
 export interface ListDisbursementsParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
   /** Only those for this organisation. */
   organisationId?: string;
@@ -1961,11 +1955,11 @@ export interface ListDisbursementsParameters {
 
 /** Parameters of `listDonationRequests`. */
 export interface ListDonationRequestsParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
   /** `id` is the order of creation, `dueAt` the day until which they are due. */
   sort?: "id" | "dueAt";
@@ -1973,11 +1967,11 @@ export interface ListDonationRequestsParameters {
 
 /** Parameters of `listDonationSessions`. */
 export interface ListDonationSessionsParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
 }
 
@@ -1988,19 +1982,19 @@ export interface CreateDonationSession {
   /** Your user who donates. */
   userId?: string | null;
   /**
-   * Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the session's id. Without
-   * it a success screen is shown.
+   * Where the donor is redirected after donating; https. `{DONATION_SESSION_ID}` in it is replaced by the
+   * session's ID. Default: our own page.
    */
   successUrl?: string | null;
   /** ISO 4217 code. */
   currency?: string | null;
-  /** RFC 5646; one that is not offered falls back to the nearest, then English. */
+  /** Language of the page (RFC 5646). If it is not available, the nearest one is used, or else English. */
   language?: string | null;
   /** Your own data: at most 20 keys of up to 40 characters, values of up to 250. */
   metadata?: Record<string, string> | null;
   /**
-   * How often the donor may give. With several, the donor chooses on the page, and the first one is chosen at
-   * first. Any other than `one_time` begins a regular donation by card.
+   * How often the donor can donate. With several, the donor chooses on the page, where the first one is
+   * preselected. All but `one_time` start a regular donation by card.
    */
   frequencies?: Array<"one_time" | "weekly" | "monthly" | "quarterly" | "yearly">;
   /**
@@ -2010,23 +2004,26 @@ export interface CreateDonationSession {
   benefits?: BenefitsParams | null;
   /** Amounts to choose from, in the minor unit of `currency`, which they require. */
   suggestedAmounts?: Array<number> | null;
-  /** The least donation, in the minor unit of `currency`, which it requires. */
+  /** The minimum donation, in the minor unit of `currency`, which it requires. */
   minimum?: number | null;
-  /** The largest donation, in the minor unit of `currency`, which it requires. */
+  /** The maximum donation, in the minor unit of `currency`, which it requires. */
   maximum?: number | null;
-  /** Purposes of which the donor chooses one; the nonprofit is told. With a single one there is no choice. */
+  /**
+   * Purposes from which the donor chooses one. The nonprofit sees the choice. A single purpose applies without a
+   * choice.
+   */
   designations?: Array<string> | null;
-  /** The donor may dedicate the donation to somebody, and have a person told of it by email once it is paid. */
+  /** Whether the donor can dedicate the donation to somebody, and have us email a person about it once it is paid. */
   offersDedication?: boolean;
 }
 
 /** Parameters of `listDonationSubscriptions`. */
 export interface ListDonationSubscriptionsParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
   /** Only those of this user. */
   userId?: string;
@@ -2043,11 +2040,11 @@ export interface ListDonationSubscriptionsParameters {
 /** The body of `updateDonationSubscription`. */
 export interface UpdateDonationSubscription {
   /**
-   * Of each gift, in minor units. A lower amount holds at once; a higher one waits as `pendingChange` until the
-   * donor agrees to it.
+   * The amount of each donation, in minor units. A lower amount applies at once; a higher one waits as
+   * `pendingChange` until the donor agrees.
    */
   amount?: number;
-  /** Less frequent gifts hold at once; more frequent ones wait as `pendingChange` until the donor agrees. */
+  /** A lower frequency applies at once; a higher one waits as `pendingChange` until the donor agrees. */
   frequency?: "weekly" | "monthly" | "quarterly" | "yearly";
   /** Merged key by key into the current metadata; a key set to null is removed. */
   metadata?: Record<string, string | null> | null;
@@ -2055,17 +2052,17 @@ export interface UpdateDonationSubscription {
 
 /** The body of `pauseDonationSubscription`. */
 export interface PauseDonationSubscription {
-  /** When it ends, within 366 days. Without it the pause lasts until the subscription is resumed. */
+  /** When the pause ends, within 366 days. Default: when the subscription is resumed. */
   until?: string | null;
 }
 
 /** Parameters of `listDonations`. */
 export interface ListDonationsParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
   /** Only those of this user. */
   userId?: string;
@@ -2095,11 +2092,11 @@ export interface CreateDonation {
   amount: number;
   /** ISO 4217 code. */
   currencyCode: string;
-  /** Without it, the default organisation of the user. */
+  /** Default: the user's default organisation. */
   organisationId?: string | null;
   /** Your user who donates. */
   userId?: string | null;
-  /** One of the two names is enough. */
+  /** First or last name is required. */
   firstName?: string | null;
   /** Last name. */
   lastName?: string | null;
@@ -2107,9 +2104,9 @@ export interface CreateDonation {
   email?: string | null;
   /** Whether the nonprofit may contact the donor. */
   consentedToBeContactedByOrg?: "yes" | "no";
-  /** Whether the nonprofit is not told who gave. */
+  /** Whether the donor's name is withheld from the nonprofit. */
   anonymous?: "yes" | "no";
-  /** Without it, the newest declaration of the user that covers the gift. */
+  /** Default: the user's newest declaration that covers the donation. */
   giftAidId?: string | null;
   /** Your own data: at most 20 keys of up to 40 characters, values of up to 250. */
   metadata?: Record<string, string> | null;
@@ -2125,17 +2122,20 @@ export interface UpdateDonation {
 
 /** The body of `refundDonation`. */
 export interface RefundDonation {
-  /** In the currency's minor unit, at most what is left of the donation; all of that if absent. */
+  /**
+   * The amount to refund, in the currency's minor unit, at most what is left of the donation. Default: all that is
+   * left.
+   */
   amount?: number | null;
 }
 
 /** Parameters of `listEligibilitySubscriptions`. */
 export interface ListEligibilitySubscriptionsParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
   /** Only those in this status. */
   status?: "pending" | "pending_validation_request" | "validation_request_failed" | "live" | "cancelled" | "cannot_define_eligibility";
@@ -2158,8 +2158,8 @@ export interface CreateEligibilitySubscription {
   /** The validation request. */
   validationRequestId?: string | null;
   /**
-   * What you believe that it does: ids of sub-tags of GET /v1/activity-tags. Each is confirmed or left out. In the
-   * sandbox `["test_pass"]` or `["test_fail"]` decides.
+   * What you believe the nonprofit does: IDs of sub-tags from GET /v1/activity-tags. Each is confirmed or left
+   * out. In the sandbox, `["test_pass"]` and `["test_fail"]` set the result.
    */
   suggestedActivitySubTags?: Array<string>;
   /** Your own data: at most 20 keys of up to 40 characters, values of up to 250. */
@@ -2174,21 +2174,21 @@ export interface UpdateEligibilitySubscription {
 
 /** Parameters of `listEligibilityHistory`. */
 export interface ListEligibilityHistoryParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
 }
 
 /** Parameters of `listEvents`. */
 export interface ListEventsParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
   /** Only events of this type. */
   type?: string;
@@ -2204,7 +2204,7 @@ export interface ListEventsParameters {
 
 /** The body of `resendEvent`. */
 export interface ResendEvent {
-  /** To this subscription; without it, to all that listen to the event's type. */
+  /** The subscription. Default: all that are subscribed to the event's type. */
   webhookSubscriptionId?: string | null;
 }
 
@@ -2226,21 +2226,21 @@ export interface CreateGiftAid {
   country: string;
   /** Postcode. */
   postcode: string;
-  /** With a publishable key it counts only while a donation session of the user is open. */
+  /** Your user. With a publishable key, the user must have an open donation session. */
   userId?: string | null;
-  /** The first gift that it covers: at most four years ago, which is also the default. */
+  /** The start of the period, at most four years ago. Default: four years ago. */
   coversFrom?: string | null;
-  /** It covers gifts made before then; none: for good. */
+  /** The end of the period (exclusive). Default: no end. */
   coversTo?: string | null;
 }
 
 /** Parameters of `listGivingLinks`. */
 export interface ListGivingLinksParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
   /** Whether it is switched on; one that has expired may be. */
   active?: boolean;
@@ -2252,45 +2252,48 @@ export interface CreateGivingLink {
   title: string;
   /** Shown as your words. */
   text?: string | null;
-  /** The end of its address; never changed nor given again. Without it, one is made of the title. */
+  /** The end of the link's URL. It never changes and is never reused. Default: made from the title. */
   slug?: string | null;
-  /** Donors choose one of these; with a single one there is no choice. */
+  /** The organisations from which donors choose. A single one applies without a choice. */
   organisationIds?: Array<string> | null;
   /** The category from which donors choose an organisation; null if `organisationIds` is set. */
   categoryId?: string | null;
-  /** Amounts to choose from, in the minor unit of the currency; null: the currency's usual ones. */
+  /** Amounts to choose from, in minor units. Default: the currency's default amounts. */
   suggestedAmounts?: Array<number> | null;
-  /** The least donation, in the minor unit; never below the currency's own. */
+  /** The minimum donation, in minor units, not below the currency's own minimum. */
   minimum?: number | null;
-  /** The largest donation, in the minor unit. */
+  /** The maximum donation, in minor units. */
   maximum?: number | null;
-  /** Donors choose one of these; null: of those that the organisation receives. */
+  /** The currencies from which donors choose. Default: all that the organisation can receive. */
   currencies?: Array<string> | null;
   /**
-   * How often the donor may give. With several, the donor chooses on the page, and the first one is chosen at
-   * first. Any other than `one_time` begins a regular donation by card.
+   * How often the donor can donate. With several, the donor chooses on the page, where the first one is
+   * preselected. All but `one_time` start a regular donation by card.
    */
   frequencies?: Array<"one_time" | "weekly" | "monthly" | "quarterly" | "yearly">;
-  /** Purposes of which the donor chooses one; the nonprofit is told. With a single one there is no choice. */
+  /**
+   * Purposes from which the donor chooses one. The nonprofit sees the choice. A single purpose applies without a
+   * choice.
+   */
   designations?: Array<string> | null;
-  /** Shown with what was raised. */
+  /** The fundraising goal in minor units, shown with the amount raised. */
   goal?: number | null;
-  /** The page says how much was raised, and by how many donors. */
+  /** Whether the page shows the amount raised and the number of donors. */
   showsProgress?: boolean;
-  /** The donor may dedicate the donation to somebody, and have a person told of it by email once it is paid. */
+  /** Whether the donor can dedicate the donation to somebody, and have us email a person about it once it is paid. */
   offersDedication?: boolean;
-  /** Sites on which the element `<almoner-give>` may open the form in a dialog; null: on none. */
+  /** Sites on which the element `<almoner-give>` can open the form in a dialog. Default: none. */
   allowedOrigins?: Array<string> | null;
   /**
-   * Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the session's id. Without
-   * it a success screen is shown.
+   * Where the donor is redirected after donating; https. `{DONATION_SESSION_ID}` in it is replaced by the
+   * session's ID. Default: our own page.
    */
   successUrl?: string | null;
-  /** Every session and donation made by it gets these. */
+  /** Your own data, copied to each session and donation of the link. */
   metadata?: Record<string, string> | null;
-  /** Whether donors can give by it. */
+  /** Whether the link accepts donations. */
   active?: boolean;
-  /** Until when donors can give by it. */
+  /** When the link stops accepting donations. */
   expiresAt?: string | null;
 }
 
@@ -2300,43 +2303,46 @@ export interface UpdateGivingLink {
   title?: string;
   /** Shown as your words. */
   text?: string | null;
-  /** Donors choose one of these; with a single one there is no choice. */
+  /** The organisations from which donors choose. A single one applies without a choice. */
   organisationIds?: Array<string> | null;
   /** The category from which donors choose an organisation; null if `organisationIds` is set. */
   categoryId?: string | null;
-  /** Amounts to choose from, in the minor unit of the currency; null: the currency's usual ones. */
+  /** Amounts to choose from, in minor units. Default: the currency's default amounts. */
   suggestedAmounts?: Array<number> | null;
-  /** The least donation, in the minor unit; never below the currency's own. */
+  /** The minimum donation, in minor units, not below the currency's own minimum. */
   minimum?: number | null;
-  /** The largest donation, in the minor unit. */
+  /** The maximum donation, in minor units. */
   maximum?: number | null;
-  /** Donors choose one of these; null: of those that the organisation receives. */
+  /** The currencies from which donors choose. Default: all that the organisation can receive. */
   currencies?: Array<string> | null;
   /**
-   * How often the donor may give. With several, the donor chooses on the page, and the first one is chosen at
-   * first. Any other than `one_time` begins a regular donation by card.
+   * How often the donor can donate. With several, the donor chooses on the page, where the first one is
+   * preselected. All but `one_time` start a regular donation by card.
    */
   frequencies?: Array<"one_time" | "weekly" | "monthly" | "quarterly" | "yearly">;
-  /** Purposes of which the donor chooses one; the nonprofit is told. With a single one there is no choice. */
+  /**
+   * Purposes from which the donor chooses one. The nonprofit sees the choice. A single purpose applies without a
+   * choice.
+   */
   designations?: Array<string> | null;
-  /** Shown with what was raised. */
+  /** The fundraising goal in minor units, shown with the amount raised. */
   goal?: number | null;
   /** Whether the page shows the amount raised and the number of donors. */
   showsProgress?: boolean;
   /** Whether donors can dedicate their donation to somebody. */
   offersDedication?: boolean;
-  /** Sites on which the element `<almoner-give>` may open the form in a dialog; null: on none. */
+  /** Sites on which the element `<almoner-give>` can open the form in a dialog. Default: none. */
   allowedOrigins?: Array<string> | null;
   /**
-   * Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the session's id. Without
-   * it a success screen is shown.
+   * Where the donor is redirected after donating; https. `{DONATION_SESSION_ID}` in it is replaced by the
+   * session's ID. Default: our own page.
    */
   successUrl?: string | null;
   /** Merged key by key into the current metadata; a key set to null is removed. */
   metadata?: Record<string, string | null> | null;
   /** Whether donors can give by it. */
   active?: boolean;
-  /** Until when donors can give by it; null for good. */
+  /** When the link stops accepting donations; null for never. */
   expiresAt?: string | null;
 }
 
@@ -2348,11 +2354,11 @@ export interface SetGivingLinkImage {
 
 /** Parameters of `listMonetaryDonationVerifications`. */
 export interface ListMonetaryDonationVerificationsParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
   /** Only those for this organisation. */
   organisationId?: string;
@@ -2376,11 +2382,11 @@ export interface UpdateMonetaryDonationVerification {
 
 /** Parameters of `listMonitoringSubscriptions`. */
 export interface ListMonitoringSubscriptionsParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
   /** Only those in this status. */
   status?: "pending" | "pending_validation_request" | "validation_request_failed" | "live" | "cancelled";
@@ -2402,21 +2408,21 @@ export interface CreateMonitoringSubscription {
 
 /** Parameters of `listMonitoringHistory`. */
 export interface ListMonitoringHistoryParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
 }
 
 /** Parameters of `searchOrganisations`. */
 export interface SearchOrganisationsParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
   /** Words of the name or description, or a number. */
   query?: string;
@@ -2456,21 +2462,21 @@ export interface GetOrganisationParameters {
 
 /** Parameters of `listOrganisationHistory`. */
 export interface ListOrganisationHistoryParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
 }
 
 /** Parameters of `listOrganisationMilestones`. */
 export interface ListOrganisationMilestonesParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
 }
 
@@ -2484,19 +2490,19 @@ export interface ListRegistriesParameters {
 
 /** The body of `advanceSandboxClock`. */
 export interface AdvanceSandboxClock {
-  /** A moment to come. */
+  /** A future time. */
   advanceTo?: string | null;
-  /** 0 only does what is due now. */
+  /** 0 only runs what is due now. */
   advanceSeconds?: number | null;
 }
 
 /** Parameters of `listSandboxMails`. */
 export interface ListSandboxMailsParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
   /** The whole address of the reader. */
   to?: string;
@@ -2520,29 +2526,29 @@ export interface Simulate {
   lastName?: string | null;
   /** Email address. */
   email?: string | null;
-  /** Whether the nonprofit is not told who gave. */
+  /** Whether the donor's name is withheld from the nonprofit. */
   anonymous?: "yes" | "no";
   /** Whether the nonprofit may contact the donor. */
   consentedToBeContactedByOrg?: "yes" | "no";
   /** The number of a test card. */
   card?: string;
-  /** How a gift is paid: `transfer` is confirmed at once, and comes with the action `pay`. */
+  /** How a donation is paid: `transfer` is confirmed at once, and its money arrives with the action `pay`. */
   way?: "card" | "transfer";
-  /** How often the donor gives: one of the session's `frequencies`, the first one unless it is given. */
+  /** One of the session's `frequencies`. Default: the first one. */
   frequency?: "one_time" | "weekly" | "monthly" | "quarterly" | "yearly" | null;
-  /** What the donation is for: one of the session's `designations`, the first one unless given. */
+  /** One of the session's `designations`. Default: the first one. */
   designation?: string | null;
-  /** In whose honour the donor gives, in sessions with `offersDedication`. */
+  /** A dedication, in sessions with `offersDedication`. */
   dedication?: string | null;
   /** Why the bank declines the next charge (`fail_next`). */
   declineCode?: "card_declined" | "insufficient_funds" | "lost_card" | "authentication_required" | "expired_card" | "revocation_of_authorization";
   /** The organisation that a donation is reassigned to. */
   organisationId?: string | null;
-  /** Why it is reassigned, as its donor is told. */
+  /** The reason for the reassignment, which the donor sees. */
   ground?: "failed_compliance" | "payment_impossible" | "merged";
   /** The check to end. */
   type?: "registration" | "compliance" | "bank_details" | "organisation_confirmation" | null;
-  /** Why it is rejected: one of the codes of such a record, `other` unless it is given. */
+  /** One of the rejection codes of the record. Default: `other`. */
   rejectionReasonCode?: "not_eligible" | "failed_compliance" | "no_response" | "declined_by_organisation" | "other" | "incorrect_documentation" | "not_attributable_to_registry" | "validation_request_failed" | "user_verification_expired" | "user_failed_percent_review" | "reapply" | "fake_email_used" | "no_online_presence" | "nonprofit_association_expired" | "invalid_documentation" | "fake_documentation" | "mismatched_information" | "blank_corrupted_documentation" | "suspicious_application" | null;
   /** Who keeps a disputed donation: `won` leaves it with us, `lost` gives it back to the donor. */
   outcome?: "won" | "lost" | null;
@@ -2562,39 +2568,39 @@ export interface SetUserOrganisation {
 
 /** Parameters of `listValidationInvites`. */
 export interface ListValidationInvitesParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
 }
 
 /** The body of `createValidationInvite`. */
 export interface CreateValidationInvite {
   /**
-   * Where the applicant is sent after the form, with `validationSubmissionId` as a parameter; https. Without it
-   * the application's own page is shown.
+   * Where the applicant is redirected after the form, with the query parameter `validationSubmissionId`; https.
+   * Default: the application's status page.
    */
   redirectUrl?: string | null;
   /** Your own data: at most 20 keys of up to 40 characters, values of up to 250. */
   metadata?: Record<string, string> | null;
   /**
-   * RFC 5646; one that is not offered falls back to the nearest, then English. The applicant may choose another
-   * one.
+   * Language of the page (RFC 5646). If it is not available, the nearest one is used, or else English. The
+   * applicant may choose another one.
    */
   language?: string;
-  /** Your default configuration if absent. */
+  /** The submission configuration. Default: your default configuration. */
   hostedConfigId?: string | null;
 }
 
 /** Parameters of `listValidationRequests`. */
 export interface ListValidationRequestsParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
   /** Only those in this status. */
   status?: "pending" | "accepted" | "rejected";
@@ -2614,7 +2620,7 @@ export interface CreateValidationRequest {
   name: string;
   /** Id, code or name of the registry it is registered in. */
   registryName: string;
-  /** Its identifier there, in any spelling. */
+  /** The registration number, in any format. */
   registryId: string;
   /** A web address, with or without its scheme. */
   website: string;
@@ -2632,7 +2638,7 @@ export interface CreateValidationRequest {
   state?: string | null;
   /** Postcode. */
   postal?: string | null;
-  /** Whether it is exempt by the ruling of a group. */
+  /** Whether it is covered by an IRS group exemption. */
   usaGroupExempt?: boolean | null;
 }
 
@@ -2654,7 +2660,7 @@ export interface CreateValidationSubmissionConfiguration {
   name?: string | null;
   /** Name, colour and logo of the hosted form. */
   branding?: BrandingParams | null;
-  /** Whether it takes the place of the present default. */
+  /** Whether it replaces the current default. */
   isDefault?: boolean;
   /** The checks that are run, in this order. */
   checks?: Array<"validation_request" | "compliance" | "eligibility" | "agent_verification">;
@@ -2662,7 +2668,7 @@ export interface CreateValidationSubmissionConfiguration {
   allowedOrganisationTypes?: Array<"nonprofit" | "social_impact" | "education">;
   /** Watch list categories whose flags make the check `compliance` fail. */
   complianceFlags?: Array<"warning" | "sanction" | "hateSpeech" | "commercial" | "adverseMedia" | "controversial">;
-  /** Ids of GET /v1/activity-tags; null: every one. */
+  /** Allowed activities: IDs of sub-tags from GET /v1/activity-tags; null allows all. */
   allowedActivitySubTags?: Array<string> | null;
   /** Whether applicants confirm their email address. */
   emailVerification?: boolean;
@@ -2684,7 +2690,7 @@ export interface UpdateValidationSubmissionConfiguration {
   allowedOrganisationTypes?: Array<"nonprofit" | "social_impact" | "education">;
   /** Watch list categories whose flags make the check `compliance` fail. */
   complianceFlags?: Array<"warning" | "sanction" | "hateSpeech" | "commercial" | "adverseMedia" | "controversial">;
-  /** Ids of GET /v1/activity-tags; null: every one. */
+  /** Allowed activities: IDs of sub-tags from GET /v1/activity-tags; null allows all. */
   allowedActivitySubTags?: Array<string> | null;
   /** Whether applicants confirm their email address. */
   emailVerification?: boolean;
@@ -2704,7 +2710,7 @@ export interface CreateValidationSubmissionDocument {
   validationSubmissionId?: string | null;
   /** The invite that was used. */
   validationInviteId?: string | null;
-  /** Which check it is for: the nonprofit's, or the applicant's. */
+  /** The check that the document is for. */
   type: "validation_request" | "agent_verification";
   /** The file: image/jpeg, image/png, image/heic, application/pdf; at most 5,242,880 bytes. */
   file: Upload;
@@ -2712,11 +2718,11 @@ export interface CreateValidationSubmissionDocument {
 
 /** Parameters of `listValidationSubmissions`. */
 export interface ListValidationSubmissionsParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
   /** Beside `statuses[]` one more that will do. */
   status?: "pending" | "processed" | "succeeded" | "failed";
@@ -2738,25 +2744,25 @@ export interface ListValidationSubmissionsParameters {
 
 /** The body of `createValidationSubmission`. */
 export interface CreateValidationSubmission {
-  /** Your default configuration if absent. */
+  /** The submission configuration. Default: your default configuration. */
   configurationId?: string | null;
-  /** An open invite, which is complete then; it names the configuration. */
+  /** An open invite. It sets the configuration, and becomes `complete`. */
   validationInviteId?: string | null;
   /** The organisation. */
   organisationId?: string | null;
-  /** One that was made before, pending or accepted. */
+  /** An existing validation request that is pending or accepted. */
   validationRequestId?: string | null;
   /** The organisation's name. */
   organisationName?: string | null;
   /** Id, code or name of the registry it is registered in. */
   registryName?: string | null;
-  /** Its identifier there, in any spelling. */
+  /** The registration number, in any format. */
   registryId?: string | null;
   /** Web address. */
   website?: string | null;
   /** Three-letter country code. */
   countryCode?: string | null;
-  /** Of the nonprofit, for its validation request. */
+  /** The nonprofit's email address, for the validation request. */
   organisationEmail?: string | null;
   /** Street and number. */
   addressLine1?: string | null;
@@ -2768,7 +2774,7 @@ export interface CreateValidationSubmission {
   state?: string | null;
   /** Postcode. */
   postal?: string | null;
-  /** Of emails and pages (RFC 5646); English with an organisationId alone. */
+  /** Language of emails and pages (RFC 5646). With only an organisationId, the default is English. */
   language?: string | null;
   /** First name. */
   firstName?: string | null;
@@ -2778,12 +2784,12 @@ export interface CreateValidationSubmission {
   email?: string | null;
   /** Job title. */
   title?: string | null;
-  /** What you believe that it does, for the check `eligibility`. */
+  /** What you believe the nonprofit does, for the check `eligibility`. */
   suggestedActivitySubTags?: Array<string>;
-  /** That of the invite if absent; with a publishable key always that of the invite. */
+  /** Your own data. Default: the invite's metadata, which a publishable key cannot override. */
   metadata?: Record<string, string> | null;
   /**
-   * Answers to the questions of the configuration, by their ids; with an invite all that are required have to be
+   * Answers to the configuration's questions, by their IDs. With an invite, all required questions must be
    * answered.
    */
   partnerFields?: Record<string, string | number> | null;
@@ -2815,11 +2821,11 @@ export interface ListValidationSubmissionDocumentsParameters {
 
 /** Parameters of `listWebhookSubscriptions`. */
 export interface ListWebhookSubscriptionsParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
   /** Only those that receive this event type. */
   event?: string;
@@ -2829,17 +2835,17 @@ export interface ListWebhookSubscriptionsParameters {
 
 /** The body of `createWebhookSubscription`. */
 export interface CreateWebhookSubscription {
-  /** Event types, at least one, as `eventType` of `Event` lists them; `*` stands for all of them. */
+  /** At least one event type, as in `eventType` of `Event`; `*` for all. */
   events: Array<string>;
-  /** Where events are POSTed to: https, port 443, a public address. The sandbox may allow loopback. */
+  /** The URL that receives events: https, port 443, a public address. The sandbox can allow loopback. */
   url: string;
 }
 
 /** The body of `updateWebhookSubscription`. */
 export interface UpdateWebhookSubscription {
-  /** Event types, at least one, as `eventType` of `Event` lists them; `*` stands for all of them. */
+  /** At least one event type, as in `eventType` of `Event`; `*` for all. */
   events?: Array<string>;
-  /** Where events are POSTed to: https, port 443, a public address. The sandbox may allow loopback. */
+  /** The URL that receives events: https, port 443, a public address. The sandbox can allow loopback. */
   url?: string;
   /** The status. */
   status?: "active" | "suspended";
@@ -2847,11 +2853,11 @@ export interface UpdateWebhookSubscription {
 
 /** Parameters of `listWebhookDeliveries`. */
 export interface ListWebhookDeliveriesParameters {
-  /** From `_links` of an earlier answer. */
+  /** The cursor from `_links` of an earlier response. */
   cursor?: string;
   /** Sort direction. */
   direction?: "ASC" | "DESC";
-  /** Rows in one answer; above 100 it is capped at 100. */
+  /** Records per page, at most 100. Higher values count as 100. */
   pageSize?: number;
   /** Only those in this status. */
   status?: "pending" | "succeeded" | "failed" | "cancelled";
@@ -2859,19 +2865,19 @@ export interface ListWebhookDeliveriesParameters {
 
 /** The body of `replayWebhookEvents`. */
 export interface ReplayWebhookEvents {
-  /** From this moment on, at most 30 days ago. Without it, only what the receiver missed is sent. */
+  /** The start of the period, at most 30 days ago. Without it, only failed deliveries are replayed. */
   startDate?: string | null;
-  /** Before this moment; without it, until now. */
+  /** The end of the period (exclusive). Default: now. */
   endDate?: string | null;
-  /** Leave out events that have arrived or are still tried. */
+  /** Whether to leave out events that were delivered or are still being retried. */
   failedOnly?: boolean;
 }
 
 /** The body of `rotateWebhookSecret`. */
 export interface RotateWebhookSecret {
   /**
-   * False makes a new secret; the old one goes on signing beside it for 24 hours. True says that the receiver has
-   * the new secret: the old ones stop signing at once, and `Service-Signature` changes to the new one.
+   * False creates a new secret; the old one is also used for 24 hours. True confirms that the receiver has the new
+   * secret: the old ones are no longer used, and `Service-Signature` uses the new one.
    */
   confirm?: boolean;
 }

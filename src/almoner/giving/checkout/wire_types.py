@@ -21,8 +21,8 @@ SuccessUrl = Annotated[
     BrowserAddress,
     Field(
         max_length=addresses.MAX_LENGTH,
-        description="Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the session's "
-        "id. Without it a success screen is shown.",
+        description="Where the donor is redirected after donating; https. `{DONATION_SESSION_ID}` in it is "
+        "replaced by the session's ID. Default: our own page.",
         examples=["https://shop.example/thanks"],
     ),
 ]
@@ -34,27 +34,28 @@ SuggestedAmounts = Annotated[
         min_length=1,
         max_length=6,
         examples=[[1000, 2500, 5000]],
-        description="Amounts to choose from, in the minor unit of the currency; null: the currency's usual ones.",
+        description="Amounts to choose from, in minor units. Default: the currency's default amounts.",
     ),
     AfterValidator(ensure_unique),
 ]
 Minimum = Annotated[
-    _Amount, Field(examples=[500], description="The least donation, in the minor unit; never below the currency's own.")
+    _Amount,
+    Field(examples=[500], description="The minimum donation, in minor units, not below the currency's own minimum."),
 ]
-Maximum = Annotated[_Amount, Field(examples=[100_000], description="The largest donation, in the minor unit.")]
+Maximum = Annotated[_Amount, Field(examples=[100_000], description="The maximum donation, in minor units.")]
 Frequencies = Annotated[
     list[DonationFrequency],
     Field(
         min_length=1,
         max_length=5,
-        description="How often the donor may give. With several, the donor chooses on the page, and the first one is "
-        "chosen at first. Any other than `one_time` begins a regular donation by card.",
+        description="How often the donor can donate. With several, the donor chooses on the page, where the "
+        "first one is preselected. All but `one_time` start a regular donation by card.",
         examples=[["one_time", "monthly"]],
     ),
     AfterValidator(ensure_unique),
 ]
 OFFERS_DEDICATION: Final = (
-    "The donor may dedicate the donation to somebody, and have a person told of it by email once it is paid."
+    "Whether the donor can dedicate the donation to somebody, and have us email a person about it once it is paid."
 )
 Designations = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=100), Typed]],
@@ -62,8 +63,8 @@ Designations = Annotated[
         min_length=1,
         max_length=20,
         examples=[["Where it is needed most", "Roof"]],
-        description="Purposes of which the donor chooses one; the nonprofit is told. With a single one there is no "
-        "choice.",
+        description="Purposes from which the donor chooses one. The nonprofit sees the choice. A single purpose "
+        "applies without a choice.",
     ),
     AfterValidator(ensure_unique),
 ]

@@ -29,7 +29,8 @@ Value = Annotated[
 Attributes = Annotated[
     dict[str, Value],
     Field(
-        description="Flat, at most 20 keys of 1 to 40 characters; values: strings of at most 250, booleans, numbers.",
+        description="At most 20 keys of 1 to 40 characters. Values are strings of at most 250 characters, "
+        "booleans or numbers.",
         examples=[{"colour": "green", "featured": True}],
         json_schema_extra={"maxProperties": MAX_ATTRIBUTES},
     ),

@@ -142,22 +142,25 @@ class OrganisationCategoryResponse(ResponseRecord):
 
 
 class CountrySpecificPropertiesResponse(ResponseRecord):
-    """What only one country's registers know."""
+    """Details that only the registers of one country have."""
 
     usa_group_exempt: bool | None
 
 
 class OrganisationSourceResponse(ResponseRecord):
-    """A list that tells of the organisation."""
+    """A published list that contains the organisation."""
 
     registry_name: str
     registry_id: str
     data_as_of: Annotated[str | None, msgspec.Meta(description="The day of its data.")]
     source: Annotated[str | None, msgspec.Meta(description="The published list, such as `irs-bmf`.")]
     unverified: Annotated[
-        bool, msgspec.Meta(description="Its reader was never run on a real file: nothing is decided by it alone.")
+        bool,
+        msgspec.Meta(
+            description="Whether its reader has never been tested on a real file. Nothing is decided by it alone."
+        ),
     ]
-    stale: Annotated[bool, msgspec.Meta(description="Its data are older than this service allows.")]
+    stale: Annotated[bool, msgspec.Meta(description="Whether its data is older than its maximum age.")]
 
 
 class MatchExplanationResponse(ResponseRecord):
@@ -168,7 +171,9 @@ class MatchExplanationResponse(ResponseRecord):
     as_typed: bool | None
     not_as_typed: Annotated[
         list[str] | None,
-        msgspec.Meta(description="Words of the query that it has otherwise, in its description, or not at all."),
+        msgspec.Meta(
+            description="Words of the query that it contains differently, only in its description, or not at all."
+        ),
     ]
 
 
@@ -189,14 +194,15 @@ class OrganisationResponse(ResponseRecord, object_name="organisation"):
     types: list[OrganisationType]
     active: bool
     accepts_donations: Annotated[
-        bool, msgspec.Meta(description="Whether it can be given to: it is active, and one of its types is `nonprofit`.")
+        bool,
+        msgspec.Meta(
+            description="Whether it can receive donations: it is active, and one of its types is `nonprofit`."
+        ),
     ]
     inactive_reason: Annotated[
         InactiveReason | None, msgspec.Meta(description="Why it is not active; null while it is.")
     ]
-    succeeded_by: Annotated[
-        str | None, msgspec.Meta(description="The organisation it went over into, by a merger or a new registration.")
-    ]
+    succeeded_by: Annotated[str | None, msgspec.Meta(description="The successor after a merger or a new registration.")]
     categories: list[OrganisationCategoryResponse]
     activity_sub_tags: list[ActivitySubTagResponse]
     logo: str | None
@@ -225,18 +231,18 @@ class SearchResponse(msgspec.Struct, rename="camel"):
     """What an answer of the search says beside its results."""
 
     exhaustive_total_results: Annotated[
-        bool, msgspec.Meta(description="False when the count stopped at 10,000: there are more.")
+        bool, msgspec.Meta(description="False if there are more than 10,000 results, and counting stopped there.")
     ]
     similar_results_only: Annotated[
         bool,
         msgspec.Meta(
-            description="True when no result has the words of `query` as typed: these are names that are like it."
+            description="True if no result contains the words of `query` as typed, so that these are similar names."
         ),
     ]
     leading_zeros_added: Annotated[
         bool,
         msgspec.Meta(
-            description="True when no organisation has the number in `query`, but these have it with zeros before it."
+            description="True if no organisation has the number in `query`, but these have it with leading zeros."
         ),
     ]
     page_number: Annotated[
@@ -245,7 +251,7 @@ class SearchResponse(msgspec.Struct, rename="camel"):
 
 
 class OrganisationChangeResponse(ResponseRecord, object_name="organisation_change"):
-    """A field of the record that the data of a day changed."""
+    """A changed field of the record, with the day of the data."""
 
     at: str
     kind: Annotated[ChangeKind, msgspec.Meta(description="What happened.")]
@@ -264,7 +270,7 @@ _OTHERS = frozenset({"branch_of", "succeeded_by", "same_as"})
 
 
 class OrganisationProfileResponse(ResponseRecord, object_name="organisation"):
-    """What everybody may know of an organisation."""
+    """The public information about an organisation."""
 
     id: str
     name: str

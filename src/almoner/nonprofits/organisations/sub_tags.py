@@ -16,7 +16,7 @@ class TagNameResponse(ResponseRecord):
 
 
 class ActivitySubTagResponse(ResponseRecord):
-    """An activity of the organisation. `rule` names what its register says: `ntee:B25`, `ccew:102`, `name:church`."""
+    """An activity of the organisation. `rule` is the rule that assigned it: `ntee:B25`, `ccew:102`, `name:church`."""
 
     id: str
     name: str

@@ -15,7 +15,7 @@ class RegistriesQuery(UnpagedQuery):
 
 
 class RegistrySourceResponse(ResponseRecord):
-    """A published file that lists a registry's organisations, and the day of its data."""
+    """A published file with a registry's organisations, and the day of its data."""
 
     source: str
     unverified: bool

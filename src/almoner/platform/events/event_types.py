@@ -19,22 +19,22 @@ _DECLARED: Final = (
     EventType(
         "validation_request_document.rejected",
         "validation_request_document",
-        "a document of a validation request is infected or cannot be read; status tells which",
+        "a document of a validation request is infected or cannot be read (see status)",
     ),
     EventType(
         "validation_submission_document.rejected",
         "validation_submission_document",
-        "a document of a submission is infected or cannot be read; status tells which",
+        "a document of a submission is infected or cannot be read (see status)",
     ),
     EventType(
         "agent_verification.pending_user_verification",
         "agent_verification",
-        "an agent has passed the review and has yet to confirm the email address",
+        "an agent has passed the review, but has not confirmed the email address yet",
     ),
     EventType(
         "agent_verification.pending_review",
         "agent_verification",
-        "an agent has confirmed the email address and waits for the review",
+        "an agent has confirmed the email address and waits for a reviewer",
     ),
     EventType("agent_verification.approved", "agent_verification", "an agent is approved"),
     EventType("agent_verification.rejected", "agent_verification", "an agent is rejected"),
@@ -46,14 +46,14 @@ _DECLARED: Final = (
     EventType(
         "eligibility_subscription.updated",
         "eligibility_subscription",
-        "the results of an eligibility subscription become known or change, or nothing can be confirmed",
+        "the results of an eligibility subscription become known or change, or when no activity can be confirmed",
     ),
     EventType("validation_submission.created", "validation_submission", "a validation submission is created"),
     EventType("validation_submission.succeeded", "validation_submission", "all checks of a submission pass"),
     EventType(
         "validation_submission.failed",
         "validation_submission",
-        "a check of a submission fails; failureReasons tells which and why",
+        "a check of a submission fails (see failureReasons)",
     ),
     EventType("validation_submission.updated", "validation_submission", "the status of a submission changes"),
     EventType("donation.created", "donation", "a donation is created"),
@@ -67,30 +67,28 @@ _DECLARED: Final = (
     EventType("donation.settled", "donation", "the money of a donation is received and reconciled"),
     EventType("donation.disbursed", "donation", "the money of a donation is transferred to the nonprofit"),
     EventType("donation.cancelled", "donation", "a donation ends unpaid, by the donor or by the service"),
-    EventType("donation.reassigned", "donation", "a donation is given to another organisation"),
-    EventType("donation.refunded", "donation", "a donation is paid back, whole or in part"),
-    EventType("donation.disputed", "donation", "the donor's bank claims the payment of a donation back"),
-    EventType(
-        "donation.dispute_closed", "donation", "a dispute of a donation is won or lost; disputeStatus tells which"
-    ),
+    EventType("donation.reassigned", "donation", "a donation is reassigned to another organisation"),
+    EventType("donation.refunded", "donation", "a donation is refunded in full or in part"),
+    EventType("donation.disputed", "donation", "the donor's bank disputes the payment of a donation"),
+    EventType("donation.dispute_closed", "donation", "a dispute of a donation is won or lost (see disputeStatus)"),
     EventType(
         "donation.receipt_undeliverable", "donation", "the email with the receipt of a donation cannot be delivered"
     ),
-    EventType("donation.payout_returned", "donation", "the bank returns the payout of a donation"),
+    EventType("donation.payout_returned", "donation", "the bank returns the disbursement of a donation"),
     EventType(
         "donation_subscription.created",
         "donation_subscription",
-        "a donor chooses to give regularly; the first gift is not paid yet",
+        "a donor starts a regular donation; the first donation is not paid yet",
     ),
     EventType(
         "donation_subscription.updated",
         "donation_subscription",
-        "a donation subscription begins, is paid, paused, resumed or changed, or a date of it is skipped",
+        "a donation subscription starts, is paid, paused, resumed or changed, or when a date is skipped",
     ),
     EventType(
         "donation_subscription.payment_failed",
         "donation_subscription",
-        "a gift of a donation subscription cannot be charged",
+        "a donation of a donation subscription cannot be charged",
     ),
     EventType("donation_subscription.cancelled", "donation_subscription", "a donation subscription ends"),
     EventType("donation_session.completed", "donation_session", "a donation completes a session"),
@@ -104,7 +102,7 @@ _DECLARED: Final = (
         "disbursement.updated", "disbursement", "the amount, the status or the waiting reason of a disbursement changes"
     ),
     EventType("validation_invite.completed", "validation_invite", "a submission is made with an invite"),
-    EventType("validation_invite.expired", "validation_invite", "an invite ends unused"),
+    EventType("validation_invite.expired", "validation_invite", "an invite expires without a submission"),
     EventType(
         "monetary_donation_verification.received",
         "monetary_donation_verification",
@@ -118,7 +116,8 @@ _DECLARED: Final = (
     EventType(
         "organisation.updated",
         "organisation",
-        "a load changes an organisation that is in a category of yours, was given to or is subscribed to",
+        "an import changes an organisation that is in one of your categories, has received a donation from you, "
+        "or has a subscription",
     ),
     EventType(
         "webhook_subscription.failing",

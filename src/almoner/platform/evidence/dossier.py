@@ -24,7 +24,7 @@ _MARK_IN_TEXT: Final = MARK.replace(b":", rb"\u003a")
 
 
 class DossierStepResponse(msgspec.Struct, frozen=True, rename="camel"):
-    """One step: what it found, in which version of which source of which day, and the facts that it saw."""
+    """One step: its finding, the source with its version and date, and the facts."""
 
     name: str
     verdict: str
@@ -34,26 +34,26 @@ class DossierStepResponse(msgspec.Struct, frozen=True, rename="camel"):
     data_as_of: str | None
     facts: Mapping[str, Any]
     unverified: Annotated[
-        bool, msgspec.Meta(description="Whether the reader of its source was never run on a real file.")
+        bool, msgspec.Meta(description="Whether the reader of its source has never been tested on a real file.")
     ]
 
 
 class DossierReasonResponse(msgspec.Struct, frozen=True):
-    """Why a person was asked."""
+    """Why a reviewer was asked."""
 
     code: str
     message: str
 
 
 class DossierEvaluationResponse(msgspec.Struct, frozen=True, rename="camel"):
-    """One evaluation, with what it rests on besides its steps."""
+    """One evaluation with its facts and steps."""
 
     evaluated_at: str
     occasion: str | None
     outcome: str | None
     reasons: list[DossierReasonResponse]
     facts: Annotated[
-        Mapping[str, Any], msgspec.Meta(description="Such as the match score, and the threshold at that time.")
+        Mapping[str, Any], msgspec.Meta(description="Facts such as the match score and the threshold at that time.")
     ]
     steps: list[DossierStepResponse]
 
@@ -74,13 +74,13 @@ class DossierDecisionResponse(msgspec.Struct, frozen=True, rename="camel"):
     reason_code: str | None
     decided_by: Annotated[str, msgspec.Meta(description="`rules`, `sandbox`, or the operator's identifier.")]
     note: Annotated[
-        str | None, msgspec.Meta(description="What the rules went by; what an operator noted stays with us.")
+        str | None, msgspec.Meta(description="The reasons of the rules. Operators' notes are not included.")
     ]
     decided_at: str
 
 
 class DossierDocumentResponse(msgspec.Struct, frozen=True, rename="camel"):
-    """A document that was attached, known by its hash."""
+    """An attached document, identified by its hash."""
 
     id: str
     media_type: str

@@ -67,7 +67,7 @@ _IDEMPOTENCY_KEY: Final[Schema] = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "Makes the call happen once: a repeat within 21 days is given the first answer.",
+    "description": "Prevents duplicates: a repeated request within 21 days gets the first response.",
     "schema": {"type": "string", "pattern": "^[!-~]{1,255}$", "examples": ["order-1024"]},
 }
 _PAGING: Final[Schema] = PageQuery.model_json_schema()["properties"]
@@ -115,9 +115,7 @@ def build_description(
             "responses": dict(sorted(known.shared.responses.items())),
             "headers": response_schemas.HEADERS,
             "securitySchemes": {
-                "secretKey": _key_scheme(
-                    "The secret key, as it is, after `Bearer`, or as the user name of HTTP Basic."
-                ),
+                "secretKey": _key_scheme("The secret key, after `Bearer` or as the user name of HTTP Basic."),
                 "publishableKey": _key_scheme("The publishable key; a secret key is accepted too."),
                 "webhookSignature": response_schemas.WEBHOOK_SIGNATURE,
             },

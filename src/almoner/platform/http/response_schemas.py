@@ -28,7 +28,7 @@ _OBJECT: Final = "The type of `data`."
 _LINK: Final[Schema] = {"type": ["string", "null"], "format": "uri"}
 _LINKS: Final[Schema] = {
     "type": "object",
-    "description": "Where this page of a list is, and those beside it; with all filters.",
+    "description": "Links to this page of a list and to those around it, with all filters.",
     "properties": {
         "current": {
             "type": "string",
@@ -36,8 +36,8 @@ _LINKS: Final[Schema] = {
             "description": "This page.",
             "examples": ["https://api.example.org/v1/donations"],
         },
-        "next": {**_LINK, "description": "The page after it; null on the last one."},
-        "prev": {**_LINK, "description": "The page before it; null on the first one."},
+        "next": {**_LINK, "description": "The next page; null on the last one."},
+        "prev": {**_LINK, "description": "The previous page; null on the first one."},
     },
     "required": ["current", "next", "prev"],
 }
@@ -60,8 +60,8 @@ WEBHOOK_SIGNATURE: Final[Schema] = {
 }
 
 
-_TAKEN: Final = {"description": "Taken; anything else is tried again."}
-_GONE: Final = {"description": "Gone: nothing more is sent to this subscription until it is resumed."}
+_TAKEN: Final = {"description": "Accepted. After any other response, the delivery is retried."}
+_GONE: Final = {"description": "Gone: the subscription is suspended until you resume it."}
 _IDEMPOTENCY: Final = {OriginalCallInProgress, SameKeyDifferentData, KeyInUse}
 _COMMON_ERRORS: Final = {
     frozenset({IncorrectParams, CursorError}): "InvalidListRequest",
@@ -72,11 +72,11 @@ _COMMON_ERRORS: Final = {
 
 def error_schemas(codes: Sequence[str]) -> Schema:
     """Schemas of all error responses; ``codes``: all current error codes."""
-    listed = {"type": "string", "description": "For programs: never changes its meaning."}
+    listed = {"type": "string", "description": "Code for programs; its meaning never changes."}
     return {
         "Error": {
             "type": "object",
-            "description": "What every answer but a success holds.",
+            "description": "The body of every error response.",
             "properties": {"error": {"$ref": f"{SCHEMAS}ErrorDetails", "description": "What went wrong."}},
             "required": ["error"],
         },
@@ -85,10 +85,10 @@ def error_schemas(codes: Sequence[str]) -> Schema:
             "description": "What went wrong, for programs and for people.",
             "properties": {
                 "code": {**listed, OPEN_ENUM: list(codes), "examples": ["bad_request"]},
-                "title": {"type": "string", "description": "Names the kind of error.", "examples": ["Bad request"]},
+                "title": {"type": "string", "description": "The kind of error.", "examples": ["Bad request"]},
                 "message": {
                     "type": "string",
-                    "description": "For people; may be reworded.",
+                    "description": "A message for people; its wording can change.",
                     "examples": ["One or more of the inputs were invalid"],
                 },
                 "reasons": {
@@ -115,7 +115,7 @@ ANY_RECORD: Final[Schema] = {
 
 HEADERS: Final[Schema] = {
     "Request-Id": {
-        "description": "Names this call in our logs. On every answer.",
+        "description": "The ID of this request in our logs. In every response.",
         "schema": {
             "type": "string",
             "pattern": "^req_[0-9a-f]{32}$",
@@ -123,15 +123,16 @@ HEADERS: Final[Schema] = {
         },
     },
     "RateLimit": {
-        "description": "What is left of the limit, and seconds until it is full again. On every answer to a key.",
+        "description": "The remaining requests, and the seconds until the limit is full again. In every response "
+        "to a key.",
         "schema": {"type": "string", "examples": ['"secret";r=49;t=1']},
     },
     "RateLimit-Policy": {
-        "description": "The limit: calls at once, and the window in seconds. On every answer to a key.",
+        "description": "The limit: the number of requests, and the window in seconds. In every response to a key.",
         "schema": {"type": "string", "examples": ['"secret";q=50;w=2']},
     },
     "Retry-After": {
-        "description": "Whole seconds to wait.",
+        "description": "Seconds to wait, as a whole number.",
         "schema": {"type": "integer", "minimum": 1, "examples": [2]},
     },
 }
@@ -150,7 +151,7 @@ def envelope_schema(
     if not endpoint.is_list:
         one: Schema = {"data": {**ref, "description": "The record."}, "object": kind}
         return {"type": "object", "description": f"One `{name}`.", "properties": one, "required": list(one)}
-    size: Schema = {"type": "integer", "minimum": 0, "description": "How many records were asked for."}
+    size: Schema = {"type": "integer", "minimum": 0, "description": "The requested page size."}
     links = ("Links", _LINKS)
     if endpoint.query is not None and issubclass(endpoint.query, PageQuery):
         size |= {"minimum": 1, "maximum": MAX_PAGE_SIZE}
@@ -162,13 +163,13 @@ def envelope_schema(
         "totalResults": {
             "type": "integer",
             "minimum": 0,
-            "description": "How many records there are on all pages.",
+            "description": "The number of records on all pages.",
             "examples": [1],
         },
         "pageSize": {**size, "examples": [DEFAULT_PAGE_SIZE]},
         "_links": {
             **shared.share("schemas", *links),
-            "description": "The pages beside this one.",
+            "description": "Links to this page and to those around it.",
             "examples": [{"current": f"https://api.example.org{path}", "next": None, "prev": None}],
         },
     }
@@ -233,8 +234,8 @@ def event_schemas(events: Sequence[EventType], records: Mapping[str, str], ids: 
     """One schema of all events, and one of each type. ``records``: ``object`` name to the name of its schema."""
     result: Schema = {
         EVENT: {
-            "description": "An event. Its `eventType` says what `eventData` is; clients must accept types that they do "
-            "not know.",
+            "description": "An event. `eventType` determines the type of `eventData`. Clients must accept "
+            "unknown types.",
             "type": "object",
             "properties": _event_members(events, ids),
             "required": ["id", "createdAt", "eventType", "eventData"],
@@ -272,8 +273,8 @@ def _event_members(events: Sequence[EventType], ids: Ids) -> Schema:
         "sequence": {
             "type": "integer",
             "minimum": 1,
-            "description": "Its number, without gaps for each partner. Listed events have it; a delivery has it in its "
-            "header `Service-Sequence`.",
+            "description": "The event's number, without gaps for each partner. A delivery has it in its header "
+            "`Service-Sequence`.",
             "examples": [1024],
         },
         "createdAt": {
@@ -290,7 +291,7 @@ def _event_members(events: Sequence[EventType], ids: Ids) -> Schema:
         },
         "eventData": {
             "type": "object",
-            "description": "The record as its GET showed it when the event happened; it never changes.",
+            "description": "The record as `GET` returned it at the time of the event; it never changes.",
         },
     }
 

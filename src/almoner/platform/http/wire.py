@@ -167,7 +167,7 @@ MAX_PAGE_SIZE = 100
 
 PageSize = Annotated[
     int,
-    Field(ge=1, description="Rows in one answer; above 100 it is capped at 100."),
+    Field(ge=1, description="Records per page, at most 100. Higher values count as 100."),
     BeforeValidator(_positive_integer),
 ]
 
@@ -178,7 +178,7 @@ Direction = Annotated[Literal["ASC", "DESC"], Field(description="Sort direction.
 class PageQuery(Query):
     """The query parameters of every paged list (settled 1.1)."""
 
-    cursor: str | None = Field(None, max_length=512, description="From `_links` of an earlier answer.")
+    cursor: str | None = Field(None, max_length=512, description="The cursor from `_links` of an earlier response.")
     direction: Direction = "DESC"
     page_size: PageSize = DEFAULT_PAGE_SIZE
 

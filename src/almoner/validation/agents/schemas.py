@@ -68,7 +68,7 @@ _ADA: Final[JsonDict] = {
 
 
 class AgentVerificationBody(RequestBody):
-    """A new agent verification: with ``organisationId``, or with ``validationRequestId`` for one that is not yet."""
+    """A new agent verification: with ``organisationId`` or, if there is none yet, ``validationRequestId``."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_ADA]})
 
@@ -84,7 +84,7 @@ class AgentVerificationBody(RequestBody):
         None, description="A web address, with or without scheme.", examples=["www.example.org"]
     )
     language: LanguageTag | None = Field(
-        None, description="Language of the emails and pages (RFC 5646); English unless given.", examples=["fr"]
+        None, description="Language of the emails and pages (RFC 5646). Default: English.", examples=["fr"]
     )
 
     def to_agent(self) -> Agent:
@@ -108,7 +108,7 @@ class AgentVerificationPatch(PatchBody):
 
 
 class AgentOrganisationResponse(msgspec.Struct, frozen=True, rename="camel"):
-    """The organisation, with an address of its own where its register gives one."""
+    """The organisation, with its own email address if its register lists one."""
 
     id: str
     name: str
@@ -116,7 +116,7 @@ class AgentOrganisationResponse(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class AgentRequestResponse(msgspec.Struct, frozen=True, rename="camel"):
-    """The validation request of a nonprofit that was no organisation yet."""
+    """The validation request, if the nonprofit was not an organisation yet."""
 
     id: str
     name: str
@@ -143,7 +143,7 @@ class AgentVerificationResponse(ResponseRecord, object_name="agent_verification"
     rejection_reason_code: AgentRejection | None
     metadata: dict[str, str] | None
     external_action_required: Annotated[
-        bool, msgspec.Meta(description="Somebody outside the service must act next: the applicant or the nonprofit.")
+        bool, msgspec.Meta(description="Whether the applicant or the nonprofit must act next.")
     ]
     created_at: str
 

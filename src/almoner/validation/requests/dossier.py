@@ -47,7 +47,7 @@ _NOT_SCREENED: Final = "The name cannot be compared reliably with watch lists: a
 class ValidationRequestDossierResponse(ResponseRecord, object_name="validation_request_dossier"):
     """The evidence of a validation request.
 
-    ``seal``: key and Ed25519 signature over the whole answer, byte for byte, with zeros for the signature's digits.
+    ``seal``: the key and the Ed25519 signature over all bytes of the response, with zeros in place of the signature.
     """
 
     environment: str
@@ -56,8 +56,8 @@ class ValidationRequestDossierResponse(ResponseRecord, object_name="validation_r
     not_screened_reason: Annotated[
         str | None,
         msgspec.Meta(
-            description="Why the requested name cannot be screened against watch lists by comparing it, so that a "
-            "person looks it up; null if it can."
+            description="Why the requested name cannot be compared with watch lists, so that a reviewer looks it "
+            "up; null if it can."
         ),
     ]
     evaluations: list[DossierEvaluationResponse]

@@ -73,7 +73,7 @@ class ValidationRequestBody(RequestBody):
     registry_name: Annotated[
         _Text, Field(description="Id, code or name of the registry it is registered in.", examples=["IRS"])
     ]
-    registry_id: Annotated[_Text, Field(description="Its identifier there, in any spelling.", examples=["53-0196605"])]
+    registry_id: Annotated[_Text, Field(description="The registration number, in any format.", examples=["53-0196605"])]
     website: Annotated[
         _Text,
         AfterValidator(_website),
@@ -86,7 +86,7 @@ class ValidationRequestBody(RequestBody):
     city: _Optional = None
     state: _Optional = None
     postal: _Optional = None
-    usa_group_exempt: bool | None = Field(None, description="Whether it is exempt by the ruling of a group.")
+    usa_group_exempt: bool | None = Field(None, description="Whether it is covered by an IRS group exemption.")
 
 
 def nonprofit_details_of(body: ValidationRequestBody) -> NonprofitDetails:
@@ -108,7 +108,7 @@ def nonprofit_details_of(body: ValidationRequestBody) -> NonprofitDetails:
 
 
 class ValidationRequestDocumentResponse(ResponseRecord, object_name="validation_request_document"):
-    """A document that was attached. ``url`` opens it for some minutes; another GET brings a fresh one."""
+    """An attached document. ``url`` is valid for a few minutes; each GET returns a new one."""
 
     id: str
     validation_request_id: str
@@ -122,7 +122,7 @@ class _RequestResponse(ResponseRecord):
     """What there is to say of a validation request, but for its documents."""
 
     id: str
-    organisation_id: Annotated[str | None, msgspec.Meta(description="Once it is accepted.")]
+    organisation_id: Annotated[str | None, msgspec.Meta(description="The organisation, once the request is accepted.")]
     organisation_types: list[OrganisationType]
     name: str
     registry_name: str
@@ -151,7 +151,7 @@ class ValidationRequestResponse(_RequestResponse, object_name="validation_reques
 
 
 class DossierValidationRequestResponse(_RequestResponse):
-    """The request as its dossier has it: documents are beside it, with their hashes, since links die."""
+    """The request in its dossier. Documents are listed separately with their hashes, because links expire."""
 
 
 def request_response(tx: Tx, request: ValidationRequest) -> ValidationRequestResponse:

@@ -22,7 +22,7 @@ class ResendBody(RequestBody):
     """Where to send the event again."""
 
     webhook_subscription_id: Annotated[str, IdString("webhooksubscription")] | None = Field(
-        None, description="To this subscription; without it, to all that listen to the event's type."
+        None, description="The subscription. Default: all that are subscribed to the event's type."
     )
 
 
@@ -31,11 +31,13 @@ class ReplayBody(RequestBody):
 
     start_date: DayOrMoment | None = Field(
         None,
-        description="From this moment on, at most 30 days ago. Without it, only what the receiver missed is sent.",
+        description="The start of the period, at most 30 days ago. Without it, only failed deliveries are replayed.",
         examples=["2026-03-01"],
     )
-    end_date: WindowEnd | None = Field(None, description="Before this moment; without it, until now.")
-    failed_only: bool = Field(False, description="Leave out events that have arrived or are still tried.")
+    end_date: WindowEnd | None = Field(None, description="The end of the period (exclusive). Default: now.")
+    failed_only: bool = Field(
+        False, description="Whether to leave out events that were delivered or are still being retried."
+    )
 
 
 class WebhookReplayResponse(ResponseRecord, object_name="webhook_replay"):

@@ -16,7 +16,7 @@ Events = Annotated[
     list[Annotated[str, Field(max_length=100)]],
     Field(
         max_length=100,
-        description="Event types, at least one, as `eventType` of `Event` lists them; `*` stands for all of them.",
+        description="At least one event type, as in `eventType` of `Event`; `*` for all.",
         examples=[["donation.hosted.payment_received", "donation.cancelled"]],
     ),
 ]
@@ -25,7 +25,7 @@ Url = Annotated[
     Field(
         min_length=1,
         max_length=MAX_LENGTH,
-        description="Where events are POSTed to: https, port 443, a public address. The sandbox may allow loopback.",
+        description="The URL that receives events: https, port 443, a public address. The sandbox can allow loopback.",
         examples=["https://hooks.example.com/almoner"],
     ),
 ]
@@ -66,9 +66,8 @@ class RotationBody(RequestBody):
 
     confirm: bool = Field(
         False,
-        description="False makes a new secret; the old one goes on signing beside it for 24 hours. "
-        "True says that the receiver has the new secret: the old ones stop signing at once, and `Service-Signature` "
-        "changes to the new one.",
+        description="False creates a new secret; the old one is also used for 24 hours. True confirms that the "
+        "receiver has the new secret: the old ones are no longer used, and `Service-Signature` uses the new one.",
     )
 
 

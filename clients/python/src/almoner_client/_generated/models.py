@@ -13,7 +13,7 @@ from almoner_client._records import OMITTED, Body, Omitted, Record
 
 @dataclass(frozen=True, kw_only=True)
 class ActivitySubTag(Record):
-    """An activity of the organisation. `rule` names what its register says: `ntee:B25`, `ccew:102`, `name:church`."""
+    """An activity of the organisation. `rule` is the rule that assigned it: `ntee:B25`, `ccew:102`, `name:church`."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"created_at": "createdAt", "updated_at": "updatedAt"}
     id: str
@@ -70,7 +70,7 @@ class AgentFailure(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class AgentOrganisation(Record):
-    """The organisation, with an address of its own where its register gives one."""
+    """The organisation, with its own email address if its register lists one."""
 
     id: str
     """Its identifier."""
@@ -82,7 +82,7 @@ class AgentOrganisation(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class AgentRequest(Record):
-    """The validation request of a nonprofit that was no organisation yet."""
+    """The validation request, if the nonprofit was not an organisation yet."""
 
     id: str
     """Its identifier."""
@@ -140,7 +140,7 @@ class AgentVerification(Record):
     metadata: Dict[str, str] | None
     """Your own data: text values by key."""
     external_action_required: bool
-    """Somebody outside the service must act next: the applicant or the nonprofit."""
+    """Whether the applicant or the nonprofit must act next."""
     created_at: datetime
     """When it was created, in UTC."""
 
@@ -162,9 +162,9 @@ class Appeal(Record):
     status: str
     """The status. Today one of `open`, `reversed`, `upheld`; more may come."""
     text: str | None
-    """Null 30 days after the decision, when it is forgotten."""
+    """The applicant's reasons; null from 30 days after the decision on, when they are deleted."""
     due_at: datetime
-    """Ten business days after it was made."""
+    """The date by which it is decided: ten business days after it was made."""
     created_at: datetime
     """When it was created, in UTC."""
     decided_at: datetime | None
@@ -259,7 +259,7 @@ class Country(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class CountrySpecificProperties(Record):
-    """What only one country's registers know."""
+    """Details that only the registers of one country have."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"usa_group_exempt": "usaGroupExempt"}
     usa_group_exempt: bool | None
@@ -344,7 +344,7 @@ class Donation(Record):
     may come.
     """
     first_name: str | None
-    """Empty where the donor has one name alone."""
+    """Empty if the donor has only one name."""
     last_name: str | None
     """Last name."""
     email: str | None
@@ -352,7 +352,7 @@ class Donation(Record):
     consented_to_be_contacted_by_org: str
     """Whether the nonprofit may contact the donor. Today one of `no`, `yes`; more may come."""
     anonymous: str
-    """Whether the nonprofit is not told who gave. Today one of `no`, `yes`; more may come."""
+    """Whether the donor's name is withheld from the nonprofit. Today one of `no`, `yes`; more may come."""
     gift_aid_id: str | None
     """The Gift Aid declaration that covers the donation."""
     donation_request_id: str | None
@@ -360,9 +360,9 @@ class Donation(Record):
     subscription: DonationSeries
     """Whether the donation belongs to a subscription."""
     giving_link_id: str | None
-    """The giving link that it was made by."""
+    """The giving link that was used."""
     designation: str | None
-    """What it is for: the donor's choice of the session's `designations`."""
+    """The purpose that the donor chose from the session's `designations`."""
     dedication: str | None
     """In whose honour or memory the donor made it."""
     metadata: Dict[str, str]
@@ -386,15 +386,15 @@ class Donation(Record):
     refunded_amount: int | None
     """The refunded amount, in the currency's minor unit; null if nothing was refunded."""
     disputed_at: datetime | None
-    """When the donor's bank last claimed the payment back. Kept afterwards."""
+    """When the donor's bank last disputed the payment, in UTC; null if it never did."""
     dispute_status: str | None
-    """How that dispute stands: `lost` means that the donor has the money back. Today one of `lost`, `open`, `won`;
+    """The status of the latest dispute; `lost`: the donor got the money back. Today one of `lost`, `open`, `won`;
     more may come.
     """
     receipt_delivery: str
-    """The email with the receipt of a hosted donation. `sent`: a mail server has taken it. `undeliverable`: none
-    has, and it is not tried again until the donor corrects the address. Today one of `none`, `pending`, `sent`,
-    `undeliverable`; more may come.
+    """The email with the receipt of a hosted donation. `sent`: a mail server accepted it. `undeliverable`: it
+    could not be delivered, and is not retried until the donor corrects the address. Today one of `none`,
+    `pending`, `sent`, `undeliverable`; more may come.
     """
 
 
@@ -420,9 +420,9 @@ class DonationRequest(Record):
     currency_code: str
     """ISO 4217 code of the currency, such as `USD`."""
     reference: str
-    """What your transfer names."""
+    """Reference for your transfer."""
     donation_ids_count: int
-    """How many donations it asks for; `GET /v1/donations?donationRequestId=` has them."""
+    """The number of donations; list them with `GET /v1/donations?donationRequestId=`."""
     due_at: datetime
     """When the transfer is due, in UTC."""
     created_at: datetime
@@ -434,7 +434,7 @@ class DonationSeries(Record):
     """`initial`: a one-off donation, or the first of a donation subscription. `id`: the donation subscription's."""
 
     initial: bool
-    """True for a one-off donation, and for the first donation of a subscription."""
+    """True for a one-off donation and for the first donation of a subscription."""
     id: str | None
     """The donation subscription's identifier; null for a one-off gift."""
 
@@ -473,7 +473,7 @@ class DonationSession(Record):
     metadata: Dict[str, str] | None
     """Your own data: text values by key."""
     frequencies: List[str]
-    """Among which the donor chooses how often to give."""
+    """The frequencies from which the donor chooses."""
     benefits: Benefits | None
     """Goods or services that the donor receives in return; null if there are none."""
     suggested_amounts: List[int] | None
@@ -485,9 +485,11 @@ class DonationSession(Record):
     designations: List[str] | None
     """Purposes from which the donor chooses one; null if there is no choice."""
     offers_dedication: bool
-    """The donor may dedicate the donation to somebody, and have a person told of it by email once it is paid."""
+    """Whether the donor can dedicate the donation to somebody, and have us email a person about it once it is
+    paid.
+    """
     giving_link_id: str | None
-    """The giving link that made it."""
+    """The giving link that created the session."""
     donation_id: str | None
     """The donation that completed it."""
     created_at: datetime
@@ -522,12 +524,12 @@ class DonationSubscription(Record):
     id: str
     """Its identifier."""
     status: str
-    """`pending`: the first gift is not paid yet. `past_due`: the last gift could not be charged; it is tried
-    again, or the donor is asked for another card. Today one of `active`, `cancelled`, `past_due`, `paused`,
+    """`pending`: the first donation is not paid yet. `past_due`: the last donation could not be charged; it is
+    retried, or the donor is asked for another card. Today one of `active`, `cancelled`, `past_due`, `paused`,
     `pending`; more may come.
     """
     amount: int
-    """Of each gift, in the currency's minor unit."""
+    """The amount of each donation, in the currency's minor unit."""
     currency_code: str
     """ISO 4217 code of the currency, such as `USD`."""
     frequency: str
@@ -537,36 +539,37 @@ class DonationSubscription(Record):
     user_id: str | None
     """Your user who donates."""
     first_name: str | None
-    """Empty where the donor has one name alone."""
+    """Empty if the donor has only one name."""
     last_name: str | None
     """Last name."""
     email: str | None
     """Email address."""
     started_at: datetime | None
-    """When the first gift was paid, in UTC; null before."""
+    """When the first donation was paid, in UTC; null until then."""
     next_donation_at: datetime | None
-    """When the next gift is charged, in UTC; null while none is."""
+    """When the next donation is charged, in UTC; null if none is scheduled."""
     paused_until: datetime | None
-    """When the pause ends, in UTC; null without an end, and unless it is paused."""
+    """When the pause ends, in UTC; null if it has no end, or if there is no pause."""
     pause_reason: str | None
-    """Who paused it; `organisation_cannot_receive`: the nonprofit may not receive. Today one of `donor`,
-    `organisation_cannot_receive`, `partner`; more may come.
+    """Who paused it; `organisation_cannot_receive`: the nonprofit cannot receive donations now. Today one of
+    `donor`, `organisation_cannot_receive`, `partner`; more may come.
     """
     cancelled_at: datetime | None
     """When it was cancelled, in UTC; null if it was not."""
     cancellation_reason: str | None
-    """Why it ended. `not_started`: the first gift was not paid. `payment_failed`: no gift could be charged for 28
-    days. `revoked`: the donor told the bank to stop. Today one of `donor`, `donor_erased`, `not_started`,
-    `partner`, `payment_failed`, `payment_method_not_saved`, `revoked`; more may come.
+    """Why it ended. `not_started`: the first donation was not paid. `payment_failed`: no donation could be charged
+    for 28 days. `revoked`: the donor revoked the authorisation at the bank. Today one of `donor`,
+    `donor_erased`, `not_started`, `partner`, `payment_failed`, `payment_method_not_saved`, `revoked`; more may
+    come.
     """
     pending_change: PendingChange | None
-    """What waits until the donor agrees to it."""
+    """The change that waits for the donor's agreement."""
     payment_method: PaymentMethod | None
-    """What later gifts are charged to; null before the first gift."""
+    """The payment method for later donations; null before the first one."""
     donations_count: int
-    """How many gifts were paid, the first included."""
+    """The number of paid donations, including the first."""
     total_amount: int
-    """What they come to, in the currency's minor unit; refunds are not taken off."""
+    """The total of the paid donations, in the currency's minor unit; refunds are not deducted."""
     metadata: Dict[str, str] | None
     """Your own data: text values by key."""
     created_at: datetime
@@ -591,14 +594,14 @@ class DossierDecision(Record):
     decided_by: str
     """`rules`, `sandbox`, or the operator's identifier."""
     note: str | None
-    """What the rules went by; what an operator noted stays with us."""
+    """The reasons of the rules. Operators' notes are not included."""
     decided_at: datetime
     """When it was decided, in UTC; null until then."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DossierDocument(Record):
-    """A document that was attached, known by its hash."""
+    """An attached document, identified by its hash."""
 
     wire_names: ClassVar[Mapping[str, str]] = {
         "media_type": "mediaType",
@@ -626,7 +629,7 @@ class DossierDocument(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class DossierEvaluation(Record):
-    """One evaluation, with what it rests on besides its steps."""
+    """One evaluation with its facts and steps."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"evaluated_at": "evaluatedAt"}
     evaluated_at: datetime
@@ -638,14 +641,14 @@ class DossierEvaluation(Record):
     reasons: List[DossierReason]
     """Why a reviewer has to decide."""
     facts: Dict[str, Any]
-    """Such as the match score, and the threshold at that time."""
+    """Facts such as the match score and the threshold at that time."""
     steps: List[DossierStep]
     """The steps, in their order."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DossierReason(Record):
-    """Why a person was asked."""
+    """Why a reviewer was asked."""
 
     code: str
     """Code for programs."""
@@ -659,7 +662,7 @@ class DossierReview(Record):
 
     wire_names: ClassVar[Mapping[str, str]] = {"asked_at": "askedAt", "ended_at": "endedAt"}
     asked_at: datetime
-    """When a person was asked, in UTC."""
+    """When a reviewer was asked, in UTC."""
     reasons: List[DossierReason]
     """Why a reviewer has to decide."""
     status: str
@@ -670,7 +673,7 @@ class DossierReview(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class DossierStep(Record):
-    """One step: what it found, in which version of which source of which day, and the facts that it saw."""
+    """One step: its finding, the source with its version and date, and the facts."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"data_as_of": "dataAsOf"}
     name: str
@@ -688,12 +691,12 @@ class DossierStep(Record):
     facts: Dict[str, Any]
     """The facts that were compared, by name."""
     unverified: bool
-    """Whether the reader of its source was never run on a real file."""
+    """Whether the reader of its source has never been tested on a real file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DossierValidationRequest(Record):
-    """The request as its dossier has it: documents are beside it, with their hashes, since links die."""
+    """The request in its dossier. Documents are listed separately with their hashes, because links expire."""
 
     wire_names: ClassVar[Mapping[str, str]] = {
         "organisation_id": "organisationId",
@@ -714,7 +717,7 @@ class DossierValidationRequest(Record):
     id: str
     """Its identifier."""
     organisation_id: str | None
-    """Once it is accepted."""
+    """The organisation, once the request is accepted."""
     organisation_types: List[str]
     """The types of the organisation."""
     name: str
@@ -759,7 +762,7 @@ class DossierValidationRequest(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class EarlierApplication(Record):
-    """A nonprofit that was applied for."""
+    """A nonprofit of an earlier application."""
 
     wire_names: ClassVar[Mapping[str, str]] = {
         "organisation_id": "organisationId",
@@ -778,7 +781,7 @@ class EarlierApplication(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class EligibilityDecidedSubTag(Record):
-    """A confirmed activity. `rule` names what gave it: `ntee:B25`, `ccew:102`, `name:church`."""
+    """A confirmed activity. `rule` is the rule that assigned it: `ntee:B25`, `ccew:102`, `name:church`."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"created_at": "createdAt", "updated_at": "updatedAt"}
     id: str
@@ -799,7 +802,7 @@ class EligibilityDecidedSubTag(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class EligibilityEvaluation(Record):
-    """One decision with all that it rested on."""
+    """One evaluation with its evidence."""
 
     wire_names: ClassVar[Mapping[str, str]] = {
         "organisation_id": "organisationId",
@@ -810,11 +813,11 @@ class EligibilityEvaluation(Record):
     at: datetime
     """When, in UTC."""
     occasion: str
-    """Why it was decided. Today one of `configuration_changed`, `created`, `organisation_changed`,
+    """Why it was evaluated. Today one of `configuration_changed`, `created`, `organisation_changed`,
     `rules_changed`, `simulated`; more may come.
     """
     organisation_id: str
-    """The record that answered for the organisation."""
+    """The organisation whose record was evaluated."""
     eligibility_status: str | None
     """Whether the organisation's activities are allowed. Today one of `fail`, `pass`; more may come."""
     allowed_activity_sub_tags: List[str] | None
@@ -827,7 +830,7 @@ class EligibilityEvaluation(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class EligibilityFailure(Record):
-    """What it does, and what of that is not allowed."""
+    """The organisation's activities, and those that are not allowed."""
 
     status: str
     """The status. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
@@ -872,7 +875,7 @@ class EligibilityResults(Record):
     confirmed_activity_sub_tags: List[EligibilityDecidedSubTag]
     """Activities that have been confirmed."""
     rejected_activity_sub_tags: List[EligibilityDecidedSubTag]
-    """Those of them that the configuration does not allow."""
+    """Confirmed activities that the configuration does not allow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -910,7 +913,7 @@ class EligibilitySubscription(Record):
     id: str
     """Its identifier."""
     organisation_id: str | None
-    """With a validation request, once that is accepted."""
+    """The organisation; with a validation request, once it is accepted."""
     organisation_name: str
     """The organisation's name."""
     validation_request_id: str | None
@@ -918,7 +921,7 @@ class EligibilitySubscription(Record):
     configuration_id: str | None
     """The submission configuration whose rules apply; null for the default rules."""
     suggested_activity_sub_tags: List[EligibilitySubTag]
-    """Those that you suggested; none with a test value of the sandbox."""
+    """The activities that you suggested; empty with a test value of the sandbox."""
     status: str
     """The status. Today one of `cancelled`, `cannot_define_eligibility`, `live`, `pending`,
     `pending_validation_request`, `validation_request_failed`; more may come.
@@ -952,7 +955,7 @@ class EligibilityTag(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Event(Record):
-    """An event. Its `eventType` says what `eventData` is; clients must accept types that they do not know."""
+    """An event. `eventType` determines the type of `eventData`. Clients must accept unknown types."""
 
     wire_names: ClassVar[Mapping[str, str]] = {
         "created_at": "createdAt",
@@ -962,15 +965,13 @@ class Event(Record):
     id: str
     """Identifies the event; the same in each delivery."""
     sequence: int | None
-    """Its number, without gaps for each partner. Listed events have it; a delivery has it in its header `Service-
-    Sequence`.
-    """
+    """The event's number, without gaps for each partner. A delivery has it in its header `Service-Sequence`."""
     created_at: datetime
     """When it happened, in UTC."""
     event_type: str
     """What happened; more types may come."""
     event_data: Dict[str, Any]
-    """The record as its GET showed it when the event happened; it never changes."""
+    """The record as `GET` returned it at the time of the event; it never changes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1047,7 +1048,7 @@ class GivingLink(Record):
     title: str
     """The heading of the page."""
     text: str | None
-    """What the page says beneath its heading, as plain text."""
+    """The text of the page, as plain text."""
     image_url: str | None
     """URL of the image; null if there is none."""
     organisation_ids: List[str] | None
@@ -1081,7 +1082,7 @@ class GivingLink(Record):
     active: bool
     """Whether donors can give by it."""
     expires_at: datetime | None
-    """Until when donors can give by it, in UTC; null for good."""
+    """When the link stops accepting donations, in UTC; null for never."""
     created_at: datetime
     """When it was created, in UTC."""
     updated_at: datetime
@@ -1098,7 +1099,7 @@ class HasGiftAid(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class HostedDonation(Record):
-    """The session from which a hosted donation came."""
+    """The session of a hosted donation."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"session_id": "sessionId"}
     session_id: str
@@ -1119,9 +1120,9 @@ class MatchExplanation(Record):
     likeness: int | None
     """The similarity of the name and the query, from 0 to 100."""
     as_typed: bool | None
-    """Whether it has all words of the query as they were typed."""
+    """Whether it contains all words of the query as typed."""
     not_as_typed: List[str] | None
-    """Words of the query that it has otherwise, in its description, or not at all."""
+    """Words of the query that it contains differently, only in its description, or not at all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1172,7 +1173,7 @@ class MonetaryDonationVerification(Record):
     status: MonetaryDonationVerificationStatus
     """The status."""
     checks: List[MonetaryDonationCheck]
-    """All four."""
+    """All four checks."""
     rejection_reason_code: str | None
     """Why it was rejected, for programs; null if it was not. Today one of `declined_by_organisation`,
     `failed_compliance`, `no_response`, `not_eligible`, `other`; more may come.
@@ -1184,14 +1185,14 @@ class MonetaryDonationVerification(Record):
     updated_at: datetime
     """When it last changed, in UTC."""
     expires_at: datetime | None
-    """Pending until then; null once it was decided."""
+    """When the pending verification expires, in UTC; null once it is decided."""
     processed_at: datetime | None
     """When it was decided, in UTC; null until then."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MonetaryDonationVerificationStatus(Record):
-    """Where the verification stands, and whether the organisation is to act next."""
+    """The status of the verification, and whether the organisation must act next."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"awaiting_answer_from_organisation": "awaitingAnswerFromOrganisation"}
     type: str
@@ -1205,26 +1206,26 @@ class MonitoringCategory(Record):
     """The findings of the lists in a category."""
 
     status: str | None
-    """Null until a list of the category was looked into, while a match is decided, and where a name cannot be
+    """Null until a list of the category is screened, while a match is being decided, and if a name cannot be
     compared. Today one of `clear`, `flag`; more may come.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class MonitoringChange(Record):
-    """The results as they became at a given time, with their cause and evidence."""
+    """The results from a given time on, with their cause and evidence."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"compliance_flags": "complianceFlags"}
     at: datetime
     """When, in UTC."""
     occasion: str
-    """Why the organisation was looked at. Today one of `chosen`, `configuration_changed`, `created`,
+    """Why the organisation was evaluated. Today one of `chosen`, `configuration_changed`, `created`,
     `register_changed`, `request_decided`, `screening_changed`; more may come.
     """
     results: MonitoringResults
     """What was found."""
     compliance_flags: List[str] | None
-    """The categories whose flags failed compliance then."""
+    """The categories whose flags failed compliance at that time."""
     sources: List[MonitoringSource]
     """The published lists on which the data is based."""
     matches: List[MonitoringMatch]
@@ -1233,7 +1234,7 @@ class MonitoringChange(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class MonitoringMatch(Record):
-    """An entry of a list that may be the organisation, and what a person decided about it."""
+    """An entry of a list that may be the organisation, and a reviewer's decision about it."""
 
     list: str
     """Name of the watch list."""
@@ -1246,10 +1247,10 @@ class MonitoringMatch(Record):
     entry: str
     """The entry's number in its list."""
     score: float
-    """From 0 to 1: how much the two agree."""
+    """The similarity of the two, from 0 to 1."""
     decision: str
-    """`open` until a person says that they are the same (`confirmed`) or not (`cleared`). Today one of `cleared`,
-    `confirmed`, `open`; more may come.
+    """`open` until a reviewer decides that they are the same (`confirmed`) or not (`cleared`). Today one of
+    `cleared`, `confirmed`, `open`; more may come.
     """
 
 
@@ -1266,7 +1267,7 @@ class MonitoringRegistration(Record):
     """The finding of the register."""
 
     active: str | None
-    """Null until it is known; where no register tells, too. Today one of `no`, `yes`; more may come."""
+    """Null until it is known, and if no register shows it. Today one of `no`, `yes`; more may come."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1279,8 +1280,8 @@ class MonitoringResults(Record):
         "adverse_media": "adverseMedia",
     }
     compliance_status: str | None
-    """`fail` by a flag that counts: of sanction, warning, hateSpeech unless configured. Today one of `fail`,
-    `pass`; more may come.
+    """`fail` if a category that counts is flagged: by default sanction, warning and hateSpeech. Today one of
+    `fail`, `pass`; more may come.
     """
     warning: MonitoringCategory
     """Official warnings."""
@@ -1293,7 +1294,7 @@ class MonitoringResults(Record):
     adverse_media: MonitoringCategory
     """Reports of wrongdoing in the media."""
     controversial: MonitoringCategory
-    """Lists of organisations that are controversial."""
+    """Lists of controversial organisations."""
     registration: MonitoringRegistration
     """The information in the register."""
 
@@ -1311,11 +1312,11 @@ class MonitoringSource(Record):
     `sanction`, `warning`; more may come.
     """
     status: str
-    """`not_screened`: the organisation could not be compared with it by all of its names. Today one of
-    `not_screened`, `screened`; more may come.
+    """`not_screened`: not all names of the organisation could be compared with it. Today one of `not_screened`,
+    `screened`; more may come.
     """
     reason: str | None
-    """Why not: a name has letters of a script that is not read, or consists of signs. Today one of `no_words`,
+    """Why not: a name is in a script that cannot be compared, or has no words. Today one of `no_words`,
     `script_not_supported`, `script_uncertain`; more may come.
     """
 
@@ -1333,7 +1334,7 @@ class MonitoringSubscription(Record):
     id: str
     """Its identifier."""
     organisation_id: str | None
-    """With a validation request, once that is accepted."""
+    """The organisation; with a validation request, once it is accepted."""
     validation_request_id: str | None
     """The validation request."""
     configuration_id: str | None
@@ -1349,7 +1350,7 @@ class MonitoringSubscription(Record):
     sources: List[MonitoringSource]
     """The published lists on which the data is based."""
     matches: List[MonitoringMatch]
-    """What the flags rest on, what is not decided yet, and what is not the organisation."""
+    """The matches: confirmed, open and cleared."""
     created_at: datetime
     """When it was created, in UTC."""
 
@@ -1399,13 +1400,13 @@ class Organisation(Record):
     active: bool
     """Whether the register lists the organisation as active."""
     accepts_donations: bool
-    """Whether it can be given to: it is active, and one of its types is `nonprofit`."""
+    """Whether it can receive donations: it is active, and one of its types is `nonprofit`."""
     inactive_reason: str | None
     """Why it is not active; null while it is. Today one of `merged`, `removed`, `reregistered`, `revoked`,
     `terminated`; more may come.
     """
     succeeded_by: str | None
-    """The organisation it went over into, by a merger or a new registration."""
+    """The successor after a merger or a new registration."""
     categories: List[OrganisationCategory]
     """Your categories that contain this organisation."""
     activity_sub_tags: List[ActivitySubTag]
@@ -1494,7 +1495,7 @@ class OrganisationCategory(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class OrganisationChange(Record):
-    """A field of the record that the data of a day changed."""
+    """A changed field of the record, with the day of the data."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"from_": "from"}
     at: datetime
@@ -1515,7 +1516,7 @@ class OrganisationChange(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class OrganisationProfile(Record):
-    """What everybody may know of an organisation."""
+    """The public information about an organisation."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"display_name": "displayName"}
     id: str
@@ -1532,7 +1533,7 @@ class OrganisationProfile(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class OrganisationSource(Record):
-    """A list that tells of the organisation."""
+    """A published list that contains the organisation."""
 
     wire_names: ClassVar[Mapping[str, str]] = {
         "registry_name": "registryName",
@@ -1548,9 +1549,9 @@ class OrganisationSource(Record):
     source: str | None
     """The published list, such as `irs-bmf`."""
     unverified: bool
-    """Its reader was never run on a real file: nothing is decided by it alone."""
+    """Whether its reader has never been tested on a real file. Nothing is decided by it alone."""
     stale: bool
-    """Its data are older than this service allows."""
+    """Whether its data is older than its maximum age."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1611,13 +1612,13 @@ class PaymentMethod(Record):
 
     wire_names: ClassVar[Mapping[str, str]] = {"expires_at": "expiresAt"}
     type: str
-    """What it is: `card`; more kinds may come."""
+    """The type, today always `card`; more may come."""
     brand: str | None
-    """The card's brand; null for what is no card."""
+    """The card's brand; null if it is not a card."""
     last4: str | None
     """The last four digits of the card or account."""
     expires_at: datetime | None
-    """When the card expires, in UTC; null for what does not."""
+    """When the card expires, in UTC; null if it does not expire."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1626,16 +1627,16 @@ class PendingChange(Record):
 
     wire_names: ClassVar[Mapping[str, str]] = {"requested_at": "requestedAt"}
     amount: int
-    """Of each gift then, in the currency's minor unit."""
+    """The new amount of each donation, in the currency's minor unit."""
     frequency: str
-    """How often the donor would give then. Today one of `monthly`, `quarterly`, `weekly`, `yearly`; more may come."""
+    """The new frequency. Today one of `monthly`, `quarterly`, `weekly`, `yearly`; more may come."""
     requested_at: datetime
-    """When it was asked for, in UTC."""
+    """When it was requested, in UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QrCode(Record):
-    """Addresses of pictures of the link's address, to print."""
+    """The link's URL as a QR code to print."""
 
     svg: str
     """URL of the QR code as SVG."""
@@ -1676,7 +1677,7 @@ class Registry(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class RegistrySource(Record):
-    """A published file that lists a registry's organisations, and the day of its data."""
+    """A published file with a registry's organisations, and the day of its data."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"data_as_of": "dataAsOf"}
     source: str
@@ -1751,7 +1752,7 @@ class SandboxMail(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class SettledAmount(Record):
-    """What arrived after conversion, in minor units."""
+    """The amount that arrived after conversion, in minor units."""
 
     amount: int
     """In the currency's minor unit, such as cents."""
@@ -1886,7 +1887,7 @@ class SubmissionOrganisation(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class SubmissionRequirement(Record):
-    """What is missing, and of whom."""
+    """A missing item, and who must provide it."""
 
     wire_names: ClassVar[Mapping[str, str]] = {
         "from_": "from",
@@ -1906,11 +1907,11 @@ class SubmissionRequirement(Record):
     message: str
     """A message for people; its wording may change."""
     accepted: List[str]
-    """Alternatives, each of which will do."""
+    """Alternatives, each of which is enough."""
     since: datetime
     """Since when, in UTC."""
     due: datetime | None
-    """When the time for it ends; null where none does."""
+    """The deadline, in UTC; null if there is none."""
     registry_name: str | None
     """Where the registration was looked up."""
     registry_id: str | None
@@ -1940,13 +1941,13 @@ class SubmissionValidationRequest(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class SubmissionsOrganisations(Record):
-    """What was applied for, newest first; at most 100."""
+    """The earlier applications, newest first; at most 100."""
 
     wire_names: ClassVar[Mapping[str, str]] = {"has_more": "hasMore"}
     results: List[EarlierApplication]
     """The earlier applications."""
     has_more: bool
-    """Whether there are older ones, too: narrow what you ask for."""
+    """Whether there are older ones; use a narrower filter to find them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2044,7 +2045,7 @@ class ValidationRequest(Record):
     id: str
     """Its identifier."""
     organisation_id: str | None
-    """Once it is accepted."""
+    """The organisation, once the request is accepted."""
     organisation_types: List[str]
     """The types of the organisation."""
     name: str
@@ -2091,7 +2092,7 @@ class ValidationRequest(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class ValidationRequestDocument(Record):
-    """A document that was attached. `url` opens it for some minutes; another GET brings a fresh one."""
+    """An attached document. `url` is valid for a few minutes; each GET returns a new one."""
 
     wire_names: ClassVar[Mapping[str, str]] = {
         "validation_request_id": "validationRequestId",
@@ -2116,8 +2117,8 @@ class ValidationRequestDocument(Record):
 class ValidationRequestDossier(Record):
     """The evidence of a validation request.
 
-    `seal`: key and Ed25519 signature over the whole answer, byte for byte, with zeros for the signature's
-    digits.
+    `seal`: the key and the Ed25519 signature over all bytes of the response, with zeros in place of the
+    signature.
     """
 
     wire_names: ClassVar[Mapping[str, str]] = {
@@ -2132,9 +2133,7 @@ class ValidationRequestDossier(Record):
     validation_request: DossierValidationRequest
     """The validation request."""
     not_screened_reason: str | None
-    """Why the requested name cannot be screened against watch lists by comparing it, so that a person looks it up;
-    null if it can.
-    """
+    """Why the requested name cannot be compared with watch lists, so that a reviewer looks it up; null if it can."""
     evaluations: List[DossierEvaluation]
     """The evaluations, oldest first."""
     reviews: List[DossierReview]
@@ -2173,7 +2172,7 @@ class ValidationSubmission(Record):
     validation_invite_id: str | None
     """The invite that was used."""
     organisation_id: str | None
-    """Once the details prove valid."""
+    """The organisation, once the details are valid."""
     organisation_name: str | None
     """The organisation's name."""
     organisation: SubmissionOrganisation | None
@@ -2193,7 +2192,7 @@ class ValidationSubmission(Record):
     agent_verification_id: str | None
     """The agent verification."""
     agent_verification: SubmissionAgentVerification | None
-    """The check of the person who applies."""
+    """The check of the applicant."""
     configuration: SubmissionConfiguration | None
     """The submission configuration that was used."""
     metadata: Dict[str, str] | None
@@ -2201,9 +2200,9 @@ class ValidationSubmission(Record):
     partner_fields: Dict[str, str | int | float] | None
     """The answers to your own questions, by their `id`."""
     failure_reasons: SubmissionFailureReasons | None
-    """Of a failed one: the checks that failed."""
+    """The failed checks of a failed submission."""
     requirements: List[SubmissionRequirement]
-    """What is missing. Empty when nobody outside must act."""
+    """What is missing; empty if neither the applicant nor the nonprofit has to act."""
     appeal: SubmissionAppeal | None
     """The latest appeal against the decision."""
     processed_at: datetime | None
@@ -2239,9 +2238,9 @@ class ValidationSubmissionConfiguration(Record):
     allowed_organisation_types: List[str]
     """Types of organisation that may apply."""
     compliance_flags: List[str]
-    """Which flags fail the check compliance."""
+    """Watch list categories whose flags make the check `compliance` fail."""
     allowed_activity_sub_tags: List[str] | None
-    """null: every one."""
+    """The allowed activities; null allows all."""
     email_verification: bool
     """Whether applicants confirm their email address."""
     partner_fields: List[PartnerField]
@@ -2254,7 +2253,7 @@ class ValidationSubmissionConfiguration(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class ValidationSubmissionDocument(Record):
-    """A document of a submission. `url` opens it for some minutes; reading it again brings a fresh one."""
+    """A document of a submission. `url` is valid for a few minutes; each GET returns a new one."""
 
     wire_names: ClassVar[Mapping[str, str]] = {
         "validation_submission_id": "validationSubmissionId",
@@ -2264,7 +2263,7 @@ class ValidationSubmissionDocument(Record):
     id: str
     """Its identifier."""
     validation_submission_id: str | None
-    """Null until the submission is made."""
+    """The submission; null until it is created."""
     validation_invite_id: str | None
     """The invite that was used."""
     type: str

@@ -130,9 +130,9 @@ class AgentVerificationsResource:
 
         Needs a secret key with the scope `agent_verifications:read`.
 
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         status: As it is at the moment of asking.
         email: The whole address of the agent.
         start_date: Created then or later.
@@ -184,7 +184,7 @@ class AgentVerificationsResource:
         validation_request_id: The validation request.
         title: Job title.
         organisation_website: A web address, with or without scheme.
-        language: Language of the emails and pages (RFC 5646); English unless given.
+        language: Language of the emails and pages (RFC 5646). Default: English.
         """
         return self._core.record(
             Call(
@@ -299,9 +299,9 @@ class CategoriesResource:
 
         Needs a publishable or a secret key with the scope `categories:read`.
 
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         """
         return self._core.page(
             Call(
@@ -326,8 +326,8 @@ class CategoriesResource:
         Needs a secret key with the scope `categories:write`.
 
         name: Its name.
-        attributes: Flat, at most 20 keys of 1 to 40 characters; values: strings of at most 250, booleans,
-            numbers.
+        attributes: At most 20 keys of 1 to 40 characters. Values are strings of at most 250 characters,
+            booleans or numbers.
         """
         return self._core.record(
             Call(
@@ -428,8 +428,8 @@ class CategoriesResource:
 
         id: The category's identifier.
         name: Its name.
-        attributes: Flat, at most 20 keys of 1 to 40 characters; values: strings of at most 250, booleans,
-            numbers.
+        attributes: At most 20 keys of 1 to 40 characters. Values are strings of at most 250 characters,
+            booleans or numbers.
         """
         return self._core.record(
             Call(
@@ -543,9 +543,9 @@ class DisbursementsResource:
 
         Needs a secret key with the scope `disbursements:read`.
 
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         organisation_id: Only those for this organisation.
         status: Only those in this status.
         """
@@ -608,9 +608,9 @@ class DonationRequestsResource:
 
         Needs a secret key with the scope `donation_requests:read`.
 
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         sort: `id` is the order of creation, `dueAt` the day until which they are due.
         """
         return self._core.page(
@@ -663,9 +663,9 @@ class DonationSessionsResource:
 
         Needs a secret key with the scope `donation_sessions:read`.
 
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         """
         return self._core.page(
             Call(
@@ -703,22 +703,23 @@ class DonationSessionsResource:
 
         organisation_id: The organisation.
         user_id: Your user who donates.
-        success_url: Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the
-            session's id. Without it a success screen is shown.
+        success_url: Where the donor is redirected after donating; https. `{DONATION_SESSION_ID}` in it is
+            replaced by the session's ID. Default: our own page.
         currency: ISO 4217 code.
-        language: RFC 5646; one that is not offered falls back to the nearest, then English.
+        language: Language of the page (RFC 5646). If it is not available, the nearest one is used, or else
+            English.
         metadata: Your own data: at most 20 keys of up to 40 characters, values of up to 250.
-        frequencies: How often the donor may give. With several, the donor chooses on the page, and the first
-            one is chosen at first. Any other than `one_time` begins a regular donation by card.
+        frequencies: How often the donor can donate. With several, the donor chooses on the page, where the
+            first one is preselected. All but `one_time` start a regular donation by card.
         benefits: Goods or services that the donor receives in return. The page and the receipt state them with
             their value, and the page offers no Gift Aid. Requires `currency`; only for `one_time` donations.
         suggested_amounts: Amounts to choose from, in the minor unit of `currency`, which they require.
-        minimum: The least donation, in the minor unit of `currency`, which it requires.
-        maximum: The largest donation, in the minor unit of `currency`, which it requires.
-        designations: Purposes of which the donor chooses one; the nonprofit is told. With a single one there is
-            no choice.
-        offers_dedication: The donor may dedicate the donation to somebody, and have a person told of it by
-            email once it is paid.
+        minimum: The minimum donation, in the minor unit of `currency`, which it requires.
+        maximum: The maximum donation, in the minor unit of `currency`, which it requires.
+        designations: Purposes from which the donor chooses one. The nonprofit sees the choice. A single purpose
+            applies without a choice.
+        offers_dedication: Whether the donor can dedicate the donation to somebody, and have us email a person
+            about it once it is paid.
         """
         return self._core.record(
             Call(
@@ -793,9 +794,9 @@ class DonationSubscriptionsResource:
 
         Needs a secret key with the scope `donation_subscriptions:read`.
 
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         user_id: Only those of this user.
         organisation_id: Only those for this organisation.
         status: Only those in this status.
@@ -860,9 +861,9 @@ class DonationSubscriptionsResource:
         Needs a secret key with the scope `donation_subscriptions:write`.
 
         id: The donation subscription's identifier.
-        amount: Of each gift, in minor units. A lower amount holds at once; a higher one waits as
-            `pendingChange` until the donor agrees to it.
-        frequency: Less frequent gifts hold at once; more frequent ones wait as `pendingChange` until the donor
+        amount: The amount of each donation, in minor units. A lower amount applies at once; a higher one waits
+            as `pendingChange` until the donor agrees.
+        frequency: A lower frequency applies at once; a higher one waits as `pendingChange` until the donor
             agrees.
         metadata: Merged key by key into the current metadata; a key set to null is removed.
         """
@@ -915,7 +916,7 @@ class DonationSubscriptionsResource:
         Needs a secret key with the scope `donation_subscriptions:write`.
 
         id: The donation subscription's identifier.
-        until: When it ends, within 366 days. Without it the pause lasts until the subscription is resumed.
+        until: When the pause ends, within 366 days. Default: when the subscription is resumed.
         """
         return self._core.record(
             Call(
@@ -1006,9 +1007,9 @@ class DonationsResource:
 
         Needs a secret key with the scope `donations:read`.
 
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         user_id: Only those of this user.
         organisation_id: Only those for this organisation.
         status: Only those in this status.
@@ -1070,14 +1071,14 @@ class DonationsResource:
 
         amount: In the currency's minor unit.
         currency_code: ISO 4217 code.
-        organisation_id: Without it, the default organisation of the user.
+        organisation_id: Default: the user's default organisation.
         user_id: Your user who donates.
-        first_name: One of the two names is enough.
+        first_name: First or last name is required.
         last_name: Last name.
         email: Email address.
         consented_to_be_contacted_by_org: Whether the nonprofit may contact the donor.
-        anonymous: Whether the nonprofit is not told who gave.
-        gift_aid_id: Without it, the newest declaration of the user that covers the gift.
+        anonymous: Whether the donor's name is withheld from the nonprofit.
+        gift_aid_id: Default: the user's newest declaration that covers the donation.
         metadata: Your own data: at most 20 keys of up to 40 characters, values of up to 250.
         """
         return self._core.record(
@@ -1185,16 +1186,18 @@ class DonationsResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> Donation:
-        """Refund a donation, whole or in part.
+        """Refund a donation, in full or in part.
 
-        It must be `RECEIVED_PAYMENT`, and in no disbursement that was sent. A hosted one goes back to the donor
-        by the payment provider, a direct one to you by bank. `refundedAt` and `refundedAmount` are filled, and
-        `donation.refunded` is sent, once the money is sent. The status stays.
+        The donation must be `RECEIVED_PAYMENT`, and not in a disbursement that was sent. The payment provider
+        refunds the donor of a hosted donation. We refund direct donations to you by bank transfer. Once the
+        money is sent, `refundedAt` and `refundedAmount` are set, and `donation.refunded` is sent. The status
+        does not change.
 
         Needs a secret key with the scope `donations:write`.
 
         id: The donation's identifier.
-        amount: In the currency's minor unit, at most what is left of the donation; all of that if absent.
+        amount: The amount to refund, in the currency's minor unit, at most what is left of the donation.
+            Default: all that is left.
         """
         return self._core.record(
             Call(
@@ -1241,9 +1244,9 @@ class EligibilitySubscriptionsResource:
 
         Needs a secret key with the scope `eligibility_subscriptions:read`.
 
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         status: Only those in this status.
         has_organisation: Whether its organisation is known.
         query: Words, or parts of them, of the nonprofit's name.
@@ -1289,8 +1292,9 @@ class EligibilitySubscriptionsResource:
 
         organisation_id: The organisation.
         validation_request_id: The validation request.
-        suggested_activity_sub_tags: What you believe that it does: ids of sub-tags of GET /v1/activity-tags.
-            Each is confirmed or left out. In the sandbox `["test_pass"]` or `["test_fail"]` decides.
+        suggested_activity_sub_tags: What you believe the nonprofit does: IDs of sub-tags from GET /v1/activity-
+            tags. Each is confirmed or left out. In the sandbox, `["test_pass"]` and `["test_fail"]` set the
+            result.
         metadata: Your own data: at most 20 keys of up to 40 characters, values of up to 250.
         """
         return self._core.record(
@@ -1393,9 +1397,9 @@ class EligibilitySubscriptionsResource:
         Needs a secret key with the scope `eligibility_subscriptions:read`.
 
         id: The eligibility subscription's identifier.
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         """
         return self._core.page(
             Call(
@@ -1429,15 +1433,15 @@ class EventsResource:
     ) -> Page[Event]:
         """List events in the order of their sequence.
 
-        The sequence has no gaps. Events are kept for 90 days: the list begins with the oldest that is left, and
-        `totalResults` counts what is left. With `after` it begins behind that sequence, the oldest first; with
-        `wait`, too, an empty answer comes only once no event has followed for so many seconds.
+        The sequence has no gaps. Events are kept for 90 days: the list starts with the oldest one that is left,
+        and `totalResults` counts those that are left. With `after`, the list starts after that sequence, oldest
+        first. If you also set `wait`, the response is delayed by up to so many seconds until there is an event.
 
         Needs a secret key with the scope `events:read`.
 
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         type: Only events of this type.
         start_date: From this moment on.
         end_date: Before this moment.
@@ -1500,7 +1504,7 @@ class EventsResource:
         Needs a secret key with the scope `webhooks:write`.
 
         id: The event's identifier.
-        webhook_subscription_id: To this subscription; without it, to all that listen to the event's type.
+        webhook_subscription_id: The subscription. Default: all that are subscribed to the event's type.
         """
         return self._core.record(
             Call(
@@ -1553,9 +1557,9 @@ class GiftAidResource:
         city: City or town.
         country: Country, as written in an address.
         postcode: Postcode.
-        user_id: With a publishable key it counts only while a donation session of the user is open.
-        covers_from: The first gift that it covers: at most four years ago, which is also the default.
-        covers_to: It covers gifts made before then; none: for good.
+        user_id: Your user. With a publishable key, the user must have an open donation session.
+        covers_from: The start of the period, at most four years ago. Default: four years ago.
+        covers_to: The end of the period (exclusive). Default: no end.
         """
         return self._core.record(
             Call(
@@ -1601,9 +1605,9 @@ class GivingLinksResource:
 
         Needs a secret key with the scope `giving_links:read`.
 
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         active: Whether it is switched on; one that has expired may be.
         """
         return self._core.page(
@@ -1647,29 +1651,28 @@ class GivingLinksResource:
 
         title: Shown as your words, beside the organisation's name.
         text: Shown as your words.
-        slug: The end of its address; never changed nor given again. Without it, one is made of the title.
-        organisation_ids: Donors choose one of these; with a single one there is no choice.
+        slug: The end of the link's URL. It never changes and is never reused. Default: made from the title.
+        organisation_ids: The organisations from which donors choose. A single one applies without a choice.
         category_id: The category from which donors choose an organisation; null if `organisationIds` is set.
-        suggested_amounts: Amounts to choose from, in the minor unit of the currency; null: the currency's usual
-            ones.
-        minimum: The least donation, in the minor unit; never below the currency's own.
-        maximum: The largest donation, in the minor unit.
-        currencies: Donors choose one of these; null: of those that the organisation receives.
-        frequencies: How often the donor may give. With several, the donor chooses on the page, and the first
-            one is chosen at first. Any other than `one_time` begins a regular donation by card.
-        designations: Purposes of which the donor chooses one; the nonprofit is told. With a single one there is
-            no choice.
-        goal: Shown with what was raised.
-        shows_progress: The page says how much was raised, and by how many donors.
-        offers_dedication: The donor may dedicate the donation to somebody, and have a person told of it by
-            email once it is paid.
-        allowed_origins: Sites on which the element `<almoner-give>` may open the form in a dialog; null: on
+        suggested_amounts: Amounts to choose from, in minor units. Default: the currency's default amounts.
+        minimum: The minimum donation, in minor units, not below the currency's own minimum.
+        maximum: The maximum donation, in minor units.
+        currencies: The currencies from which donors choose. Default: all that the organisation can receive.
+        frequencies: How often the donor can donate. With several, the donor chooses on the page, where the
+            first one is preselected. All but `one_time` start a regular donation by card.
+        designations: Purposes from which the donor chooses one. The nonprofit sees the choice. A single purpose
+            applies without a choice.
+        goal: The fundraising goal in minor units, shown with the amount raised.
+        shows_progress: Whether the page shows the amount raised and the number of donors.
+        offers_dedication: Whether the donor can dedicate the donation to somebody, and have us email a person
+            about it once it is paid.
+        allowed_origins: Sites on which the element `<almoner-give>` can open the form in a dialog. Default:
             none.
-        success_url: Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the
-            session's id. Without it a success screen is shown.
-        metadata: Every session and donation made by it gets these.
-        active: Whether donors can give by it.
-        expires_at: Until when donors can give by it.
+        success_url: Where the donor is redirected after donating; https. `{DONATION_SESSION_ID}` in it is
+            replaced by the session's ID. Default: our own page.
+        metadata: Your own data, copied to each session and donation of the link.
+        active: Whether the link accepts donations.
+        expires_at: When the link stops accepting donations.
         """
         return self._core.record(
             Call(
@@ -1755,27 +1758,26 @@ class GivingLinksResource:
         id: The giving link's identifier.
         title: Shown as your words, beside the organisation's name.
         text: Shown as your words.
-        organisation_ids: Donors choose one of these; with a single one there is no choice.
+        organisation_ids: The organisations from which donors choose. A single one applies without a choice.
         category_id: The category from which donors choose an organisation; null if `organisationIds` is set.
-        suggested_amounts: Amounts to choose from, in the minor unit of the currency; null: the currency's usual
-            ones.
-        minimum: The least donation, in the minor unit; never below the currency's own.
-        maximum: The largest donation, in the minor unit.
-        currencies: Donors choose one of these; null: of those that the organisation receives.
-        frequencies: How often the donor may give. With several, the donor chooses on the page, and the first
-            one is chosen at first. Any other than `one_time` begins a regular donation by card.
-        designations: Purposes of which the donor chooses one; the nonprofit is told. With a single one there is
-            no choice.
-        goal: Shown with what was raised.
+        suggested_amounts: Amounts to choose from, in minor units. Default: the currency's default amounts.
+        minimum: The minimum donation, in minor units, not below the currency's own minimum.
+        maximum: The maximum donation, in minor units.
+        currencies: The currencies from which donors choose. Default: all that the organisation can receive.
+        frequencies: How often the donor can donate. With several, the donor chooses on the page, where the
+            first one is preselected. All but `one_time` start a regular donation by card.
+        designations: Purposes from which the donor chooses one. The nonprofit sees the choice. A single purpose
+            applies without a choice.
+        goal: The fundraising goal in minor units, shown with the amount raised.
         shows_progress: Whether the page shows the amount raised and the number of donors.
         offers_dedication: Whether donors can dedicate their donation to somebody.
-        allowed_origins: Sites on which the element `<almoner-give>` may open the form in a dialog; null: on
+        allowed_origins: Sites on which the element `<almoner-give>` can open the form in a dialog. Default:
             none.
-        success_url: Where the donor is sent after giving; https. `{DONATION_SESSION_ID}` in it becomes the
-            session's id. Without it a success screen is shown.
+        success_url: Where the donor is redirected after donating; https. `{DONATION_SESSION_ID}` in it is
+            replaced by the session's ID. Default: our own page.
         metadata: Merged key by key into the current metadata; a key set to null is removed.
         active: Whether donors can give by it.
-        expires_at: Until when donors can give by it; null for good.
+        expires_at: When the link stops accepting donations; null for never.
         """
         return self._core.record(
             Call(
@@ -1855,9 +1857,9 @@ class MonetaryDonationVerificationsResource:
 
         Needs a secret key with the scope `monetary_donation_verifications:read`.
 
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         organisation_id: Only those for this organisation.
         status: As it is at the moment of asking.
         """
@@ -1887,8 +1889,8 @@ class MonetaryDonationVerificationsResource:
     ) -> MonetaryDonationVerification:
         """Create a monetary donation verification.
 
-        It checks whether an organisation can be paid the donations for it. It is pending for up to 30 days. An
-        organisation has at most one that is pending or approved.
+        It checks whether donations for an organisation can be disbursed to it. It is pending for up to 30 days.
+        An organisation can have only one verification that is pending or approved.
 
         Needs a secret key with the scope `monetary_donation_verifications:write`.
 
@@ -1976,9 +1978,9 @@ class MonitoringSubscriptionsResource:
 
         Needs a secret key with the scope `monitoring_subscriptions:read`.
 
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         status: Only those in this status.
         has_organisation: Whether its organisation is known.
         query: Words, or parts of them, of the nonprofit's name.
@@ -2092,9 +2094,9 @@ class MonitoringSubscriptionsResource:
         Needs a secret key with the scope `monitoring_subscriptions:read`.
 
         id: The monitoring subscription's identifier.
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         """
         return self._core.page(
             Call(
@@ -2142,9 +2144,9 @@ class OrganisationsResource:
 
         Needs a publishable or a secret key with the scope `organisations:read`.
 
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         query: Words of the name or description, or a number.
         page: A numbered page instead of a cursor, within the first 1,000 results.
         country_code: Three-letter country code.
@@ -2284,9 +2286,9 @@ class OrganisationsResource:
         Needs a publishable or a secret key with the scope `organisations:read`.
 
         id: The organisation's identifier.
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         """
         return self._core.page(
             Call(
@@ -2312,9 +2314,9 @@ class OrganisationsResource:
         Needs a publishable or a secret key with the scope `organisations:read`.
 
         id: The organisation's identifier.
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         """
         return self._core.page(
             Call(
@@ -2434,14 +2436,14 @@ class SandboxResource:
     ) -> SandboxClock:
         """Move the sandbox's clock forwards, by at most 60 days a call.
 
-        What falls due on the way (expiries, cancellations, webhook attempts) is done at its own moment and
-        awaited for at most 30 seconds; `remaining` counts what still runs. The timestamps of signatures and the
-        rate limits stay on real time.
+        Everything that is due in between (expiries, cancellations, webhook attempts) is done at its own time.
+        The request waits for it for up to 30 seconds; `remaining` is the number of jobs that are not done yet.
+        Timestamps of signatures and rate limits use real time.
 
         Needs a secret key with the scope `sandbox_clock`.
 
-        advance_to: A moment to come.
-        advance_seconds: 0 only does what is due now.
+        advance_to: A future time.
+        advance_seconds: 0 only runs what is due now.
         """
         return self._core.record(
             Call(
@@ -2469,9 +2471,9 @@ class SandboxResource:
 
         Needs a secret key with the scope `sandbox`.
 
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         to: The whole address of the reader.
         subject: Part of the subject.
         """
@@ -2572,7 +2574,9 @@ class SandboxResource:
         idempotency_key: str | None = None,
         timeout: float | None = None,
     ) -> Any:
-        """Simulate an action of a donor, an operator or a bank on one of your records. Returns the record.
+        """Simulate an action on one of your records. Returns the record.
+
+        The action is that of a donor, an operator or a bank.
 
         Donation session: `donate` makes a donation on its page (`amount`, `email`, and `firstName` or
         `lastName` are required). `expire` ends the session now.
@@ -2606,20 +2610,19 @@ class SandboxResource:
         first_name: First name.
         last_name: Last name.
         email: Email address.
-        anonymous: Whether the nonprofit is not told who gave.
+        anonymous: Whether the donor's name is withheld from the nonprofit.
         consented_to_be_contacted_by_org: Whether the nonprofit may contact the donor.
         card: The number of a test card.
-        way: How a gift is paid: `transfer` is confirmed at once, and comes with the action `pay`.
-        frequency: How often the donor gives: one of the session's `frequencies`, the first one unless it is
-            given.
-        designation: What the donation is for: one of the session's `designations`, the first one unless given.
-        dedication: In whose honour the donor gives, in sessions with `offersDedication`.
+        way: How a donation is paid: `transfer` is confirmed at once, and its money arrives with the action
+            `pay`.
+        frequency: One of the session's `frequencies`. Default: the first one.
+        designation: One of the session's `designations`. Default: the first one.
+        dedication: A dedication, in sessions with `offersDedication`.
         decline_code: Why the bank declines the next charge (`fail_next`).
         organisation_id: The organisation that a donation is reassigned to.
-        ground: Why it is reassigned, as its donor is told.
+        ground: The reason for the reassignment, which the donor sees.
         type: The check to end.
-        rejection_reason_code: Why it is rejected: one of the codes of such a record, `other` unless it is
-            given.
+        rejection_reason_code: One of the rejection codes of the record. Default: `other`.
         outcome: Who keeps a disputed donation: `won` leaves it with us, `lost` gives it back to the donor.
         results: The results of a subscription, as its record shows them.
         """
@@ -2770,9 +2773,9 @@ class ValidationInvitesResource:
 
         Needs a secret key with the scope `validation_invites:read`.
 
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         """
         return self._core.page(
             Call(
@@ -2798,12 +2801,12 @@ class ValidationInvitesResource:
 
         Needs a secret key with the scope `validation_invites:write`.
 
-        redirect_url: Where the applicant is sent after the form, with `validationSubmissionId` as a parameter;
-            https. Without it the application's own page is shown.
+        redirect_url: Where the applicant is redirected after the form, with the query parameter
+            `validationSubmissionId`; https. Default: the application's status page.
         metadata: Your own data: at most 20 keys of up to 40 characters, values of up to 250.
-        language: RFC 5646; one that is not offered falls back to the nearest, then English. The applicant may
-            choose another one.
-        hosted_config_id: Your default configuration if absent.
+        language: Language of the page (RFC 5646). If it is not available, the nearest one is used, or else
+            English. The applicant may choose another one.
+        hosted_config_id: The submission configuration. Default: your default configuration.
         """
         return self._core.record(
             Call(
@@ -2867,9 +2870,9 @@ class ValidationRequestsResource:
 
         Needs a secret key with the scope `validation_requests:read`.
 
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         status: Only those in this status.
         query: Words, or parts of them, of the name or identifier.
         sort: `id` is the order of creation.
@@ -2922,7 +2925,7 @@ class ValidationRequestsResource:
 
         name: Its name.
         registry_name: Id, code or name of the registry it is registered in.
-        registry_id: Its identifier there, in any spelling.
+        registry_id: The registration number, in any format.
         website: A web address, with or without its scheme.
         country_code: Three-letter country code.
         email: Email address.
@@ -2931,7 +2934,7 @@ class ValidationRequestsResource:
         city: City or town.
         state: State, province or county.
         postal: Postcode.
-        usa_group_exempt: Whether it is exempt by the ruling of a group.
+        usa_group_exempt: Whether it is covered by an IRS group exemption.
         """
         return self._core.record(
             Call(
@@ -3115,11 +3118,12 @@ class ValidationSubmissionConfigurationsResource:
 
         name: Its name.
         branding: Name, colour and logo of the hosted form.
-        is_default: Whether it takes the place of the present default.
+        is_default: Whether it replaces the current default.
         checks: The checks that are run, in this order.
         allowed_organisation_types: Types of organisation that may apply.
         compliance_flags: Watch list categories whose flags make the check `compliance` fail.
-        allowed_activity_sub_tags: Ids of GET /v1/activity-tags; null: every one.
+        allowed_activity_sub_tags: Allowed activities: IDs of sub-tags from GET /v1/activity-tags; null allows
+            all.
         email_verification: Whether applicants confirm their email address.
         partner_fields: Your own questions in the hosted form.
         """
@@ -3198,7 +3202,8 @@ class ValidationSubmissionConfigurationsResource:
         checks: The checks that are run, in this order.
         allowed_organisation_types: Types of organisation that may apply.
         compliance_flags: Watch list categories whose flags make the check `compliance` fail.
-        allowed_activity_sub_tags: Ids of GET /v1/activity-tags; null: every one.
+        allowed_activity_sub_tags: Allowed activities: IDs of sub-tags from GET /v1/activity-tags; null allows
+            all.
         email_verification: Whether applicants confirm their email address.
         partner_fields: Your own questions in the hosted form.
         """
@@ -3280,7 +3285,7 @@ class ValidationSubmissionDocumentsResource:
 
         validation_submission_id: The validation submission.
         validation_invite_id: The invite that was used.
-        type: Which check it is for: the nonprofit's, or the applicant's.
+        type: The check that the document is for.
         file: The file: image/jpeg, image/png, image/heic, application/pdf; at most 5,242,880 bytes.
         """
         return self._core.record(
@@ -3327,9 +3332,9 @@ class ValidationSubmissionsResource:
 
         Needs a secret key with the scope `validation_submissions:read`.
 
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         status: Beside `statuses[]` one more that will do.
         statuses: Only those in one of these statuses.
         configuration_ids: Only those of these configurations.
@@ -3398,30 +3403,30 @@ class ValidationSubmissionsResource:
 
         Needs a publishable or a secret key with the scope `validation_submissions:write`.
 
-        configuration_id: Your default configuration if absent.
-        validation_invite_id: An open invite, which is complete then; it names the configuration.
+        configuration_id: The submission configuration. Default: your default configuration.
+        validation_invite_id: An open invite. It sets the configuration, and becomes `complete`.
         organisation_id: The organisation.
-        validation_request_id: One that was made before, pending or accepted.
+        validation_request_id: An existing validation request that is pending or accepted.
         organisation_name: The organisation's name.
         registry_name: Id, code or name of the registry it is registered in.
-        registry_id: Its identifier there, in any spelling.
+        registry_id: The registration number, in any format.
         website: Web address.
         country_code: Three-letter country code.
-        organisation_email: Of the nonprofit, for its validation request.
+        organisation_email: The nonprofit's email address, for the validation request.
         address_line1: Street and number.
         address_line2: The rest of the street address.
         city: City or town.
         state: State, province or county.
         postal: Postcode.
-        language: Of emails and pages (RFC 5646); English with an organisationId alone.
+        language: Language of emails and pages (RFC 5646). With only an organisationId, the default is English.
         first_name: First name.
         last_name: Last name.
         email: Email address.
         title: Job title.
-        suggested_activity_sub_tags: What you believe that it does, for the check `eligibility`.
-        metadata: That of the invite if absent; with a publishable key always that of the invite.
-        partner_fields: Answers to the questions of the configuration, by their ids; with an invite all that are
-            required have to be answered.
+        suggested_activity_sub_tags: What you believe the nonprofit does, for the check `eligibility`.
+        metadata: Your own data. Default: the invite's metadata, which a publishable key cannot override.
+        partner_fields: Answers to the configuration's questions, by their IDs. With an invite, all required
+            questions must be answered.
         document_ids: Documents that were uploaded for the invite.
         """
         return self._core.record(
@@ -3619,9 +3624,9 @@ class WebhookSubscriptionsResource:
 
         Needs a secret key with the scope `webhooks:read`.
 
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         event: Only those that receive this event type.
         deleted: List the deleted ones instead of those in use.
         """
@@ -3653,8 +3658,8 @@ class WebhookSubscriptionsResource:
 
         Needs a secret key with the scope `webhooks:write`.
 
-        events: Event types, at least one, as `eventType` of `Event` lists them; `*` stands for all of them.
-        url: Where events are POSTed to: https, port 443, a public address. The sandbox may allow loopback.
+        events: At least one event type, as in `eventType` of `Event`; `*` for all.
+        url: The URL that receives events: https, port 443, a public address. The sandbox can allow loopback.
         """
         return self._core.record(
             Call(
@@ -3703,8 +3708,8 @@ class WebhookSubscriptionsResource:
         Needs a secret key with the scope `webhooks:write`.
 
         id: The webhook subscription's identifier.
-        events: Event types, at least one, as `eventType` of `Event` lists them; `*` stands for all of them.
-        url: Where events are POSTed to: https, port 443, a public address. The sandbox may allow loopback.
+        events: At least one event type, as in `eventType` of `Event`; `*` for all.
+        url: The URL that receives events: https, port 443, a public address. The sandbox can allow loopback.
         status: The status.
         """
         return self._core.record(
@@ -3754,9 +3759,9 @@ class WebhookSubscriptionsResource:
         Needs a secret key with the scope `webhooks:read`.
 
         id: The webhook subscription's identifier.
-        cursor: From `_links` of an earlier answer.
+        cursor: The cursor from `_links` of an earlier response.
         direction: Sort direction.
-        page_size: Rows in one answer; above 100 it is capped at 100.
+        page_size: Records per page, at most 100. Higher values count as 100.
         status: Only those in this status.
         """
         return self._core.page(
@@ -3787,9 +3792,10 @@ class WebhookSubscriptionsResource:
         Needs a secret key with the scope `webhooks:write`.
 
         id: The webhook subscription's identifier.
-        start_date: From this moment on, at most 30 days ago. Without it, only what the receiver missed is sent.
-        end_date: Before this moment; without it, until now.
-        failed_only: Leave out events that have arrived or are still tried.
+        start_date: The start of the period, at most 30 days ago. Without it, only failed deliveries are
+            replayed.
+        end_date: The end of the period (exclusive). Default: now.
+        failed_only: Whether to leave out events that were delivered or are still being retried.
         """
         return self._core.record(
             Call(
@@ -3820,9 +3826,9 @@ class WebhookSubscriptionsResource:
         Needs a secret key with the scope `webhooks:write`.
 
         id: The webhook subscription's identifier.
-        confirm: False makes a new secret; the old one goes on signing beside it for 24 hours. True says that
-            the receiver has the new secret: the old ones stop signing at once, and `Service-Signature` changes
-            to the new one.
+        confirm: False creates a new secret; the old one is also used for 24 hours. True confirms that the
+            receiver has the new secret: the old ones are no longer used, and `Service-Signature` uses the new
+            one.
         """
         return self._core.record(
             Call(

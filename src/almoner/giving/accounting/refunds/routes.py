@@ -34,11 +34,11 @@ def refund_routes(rules: DisbursementRules) -> Routes:
         errors=(InvalidState,),
     )
     async def refund_donation(call: ApiCall, id: DonationId, body: RefundBody) -> DonationResponse:
-        """Refund a donation, whole or in part.
+        """Refund a donation, in full or in part.
 
-        It must be `RECEIVED_PAYMENT`, and in no disbursement that was sent. A hosted one goes back to the donor by the
-        payment provider, a direct one to you by bank. `refundedAt` and `refundedAmount` are filled, and
-        `donation.refunded` is sent, once the money is sent. The status stays.
+        The donation must be `RECEIVED_PAYMENT`, and not in a disbursement that was sent. The payment provider refunds
+        the donor of a hosted donation. We refund direct donations to you by bank transfer. Once the money is sent,
+        `refundedAt` and `refundedAmount` are set, and `donation.refunded` is sent. The status does not change.
         """
         begin = service.begin_refund if call.caller.has_scope(_SCOPE) else service.begin_support_refund
         await begin(call.tx, call.partner, id, body.amount, rules)

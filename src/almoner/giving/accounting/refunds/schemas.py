@@ -13,5 +13,6 @@ class RefundBody(RequestBody):
         None,
         ge=1,
         le=MAX_MINOR,
-        description="In the currency's minor unit, at most what is left of the donation; all of that if absent.",
+        description="The amount to refund, in the currency's minor unit, at most what is left of the donation. "
+        "Default: all that is left.",
     )

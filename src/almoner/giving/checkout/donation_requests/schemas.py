@@ -27,10 +27,10 @@ class DonationRequestResponse(ResponseRecord, object_name="donation_request"):
     amount: int
     paid_amount: int
     currency_code: str
-    reference: Annotated[str, msgspec.Meta(description="What your transfer names.", examples=["ALM-7K3QX-9P2MV"])]
+    reference: Annotated[str, msgspec.Meta(description="Reference for your transfer.", examples=["ALM-7K3QX-9P2MV"])]
     donation_ids_count: Annotated[
         int,
-        msgspec.Meta(description="How many donations it asks for; `GET /v1/donations?donationRequestId=` has them."),
+        msgspec.Meta(description="The number of donations; list them with `GET /v1/donations?donationRequestId=`."),
     ]
     due_at: str
     created_at: str

@@ -60,16 +60,16 @@ class DonationBody(RequestBody):
     ]
     currency_code: Currency
     organisation_id: Annotated[str, IdString("organisation")] | None = Field(
-        None, description="Without it, the default organisation of the user."
+        None, description="Default: the user's default organisation."
     )
     user_id: Annotated[str, IdString("user")] | None = None
-    first_name: Name | None = Field(None, description="One of the two names is enough.")
+    first_name: Name | None = Field(None, description="First or last name is required.")
     last_name: Name | None = None
     email: EmailAddress | None = None
     consented_to_be_contacted_by_org: YesNo = "no"
     anonymous: YesNo = "no"
     gift_aid_id: Annotated[str, IdString("giftaid")] | None = Field(
-        None, description="Without it, the newest declaration of the user that covers the gift."
+        None, description="Default: the user's newest declaration that covers the donation."
     )
     metadata: Metadata | None = None
 
@@ -130,7 +130,7 @@ class DonationPatch(PatchBody):
 
 
 class HostedDonationResponse(msgspec.Struct, frozen=True, rename="camel"):
-    """The session from which a hosted donation came."""
+    """The session of a hosted donation."""
 
     session_id: str
 
@@ -149,7 +149,7 @@ class DonationSeriesResponse(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SettledAmountResponse(msgspec.Struct, frozen=True, rename="camel"):
-    """What arrived after conversion, in minor units."""
+    """The amount that arrived after conversion, in minor units."""
 
     amount: int
     currency: str
@@ -168,7 +168,7 @@ class DonationResponse(ResponseRecord, object_name="donation"):
     amount: int
     currency_code: str
     status: DonationStatus
-    first_name: Annotated[str | None, msgspec.Meta(description="Empty where the donor has one name alone.")]
+    first_name: Annotated[str | None, msgspec.Meta(description="Empty if the donor has only one name.")]
     last_name: str | None
     email: str | None
     consented_to_be_contacted_by_org: YesNo
@@ -176,9 +176,9 @@ class DonationResponse(ResponseRecord, object_name="donation"):
     gift_aid_id: str | None
     donation_request_id: str | None
     subscription: DonationSeriesResponse
-    giving_link_id: Annotated[str | None, msgspec.Meta(description="The giving link that it was made by.")]
+    giving_link_id: Annotated[str | None, msgspec.Meta(description="The giving link that was used.")]
     designation: Annotated[
-        str | None, msgspec.Meta(description="What it is for: the donor's choice of the session's `designations`.")
+        str | None, msgspec.Meta(description="The purpose that the donor chose from the session's `designations`.")
     ]
     dedication: Annotated[
         str | None,
@@ -195,17 +195,18 @@ class DonationResponse(ResponseRecord, object_name="donation"):
     refunded_at: str | None
     refunded_amount: int | None
     disputed_at: Annotated[
-        str | None, msgspec.Meta(description="When the donor's bank last claimed the payment back. Kept afterwards.")
+        str | None,
+        msgspec.Meta(description="When the donor's bank last disputed the payment, in UTC; null if it never did."),
     ]
     dispute_status: Annotated[
         DonationDisputeStatus | None,
-        msgspec.Meta(description="How that dispute stands: `lost` means that the donor has the money back."),
+        msgspec.Meta(description="The status of the latest dispute; `lost`: the donor got the money back."),
     ]
     receipt_delivery: Annotated[
         ReceiptDelivery,
         msgspec.Meta(
-            description="The email with the receipt of a hosted donation. `sent`: a mail server has taken it. "
-            "`undeliverable`: none has, and it is not tried again until the donor corrects the address."
+            description="The email with the receipt of a hosted donation. `sent`: a mail server accepted it. "
+            "`undeliverable`: it could not be delivered, and is not retried until the donor corrects the address."
         ),
     ]
 

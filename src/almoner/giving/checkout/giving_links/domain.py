@@ -78,7 +78,7 @@ class GivingLink:
     options: DonationOptions = NO_OPTIONS
 
     def is_open(self, now: datetime) -> bool:
-        """Whether donors can give by it."""
+        """Whether the link accepts donations."""
         return self.active and (self.expires_at is None or now < self.expires_at)
 
 

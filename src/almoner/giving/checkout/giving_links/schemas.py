@@ -46,9 +46,9 @@ from almoner.platform.http.wire import (
 )
 from almoner.platform.pages.headers import origin_of_url
 
-_ORGANISATIONS: Final = "Donors choose one of these; with a single one there is no choice."
+_ORGANISATIONS: Final = "The organisations from which donors choose. A single one applies without a choice."
 _CATEGORY: Final = "Donors choose one of this category's organisations, whichever it has then."
-_CURRENCIES: Final = "Donors choose one of these; null: of those that the organisation receives."
+_CURRENCIES: Final = "The currencies from which donors choose. Default: all that the organisation can receive."
 
 
 def _slug(text: str) -> str:
@@ -69,7 +69,7 @@ Slug = Annotated[
         min_length=MIN_SLUG,
         max_length=MAX_SLUG,
         examples=["winter-appeal"],
-        description="The end of its address; never changed nor given again. Without it, one is made of the title.",
+        description="The end of the link's URL. It never changes and is never reused. Default: made from the title.",
     ),
     AfterValidator(_slug),
 ]
@@ -95,13 +95,21 @@ Currencies = Annotated[
     Field(min_length=1, max_length=20, description=_CURRENCIES, examples=[["USD"]]),
     AfterValidator(ensure_unique),
 ]
-Goal = Annotated[int, Field(ge=1, le=money.MAX_MINOR, description="Shown with what was raised.", examples=[1_000_000])]
+Goal = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=money.MAX_MINOR,
+        description="The fundraising goal in minor units, shown with the amount raised.",
+        examples=[1_000_000],
+    ),
+]
 AllowedOrigins = Annotated[
     list[Annotated[str, Field(max_length=255), AfterValidator(_origin)]],
     Field(
         min_length=1,
         max_length=20,
-        description="Sites on which the element `<almoner-give>` may open the form in a dialog; null: on none.",
+        description="Sites on which the element `<almoner-give>` can open the form in a dialog. Default: none.",
         examples=[["https://www.example.org"]],
     ),
     AfterValidator(ensure_unique),
@@ -134,13 +142,17 @@ class GivingLinkBody(RequestBody):
     frequencies: Frequencies = Field(default_factory=lambda: list(ONE_TIME))
     designations: Designations | None = None
     goal: Goal | None = None
-    shows_progress: bool = Field(False, description="The page says how much was raised, and by how many donors.")
+    shows_progress: bool = Field(
+        False, description="Whether the page shows the amount raised and the number of donors."
+    )
     offers_dedication: bool = Field(False, description=OFFERS_DEDICATION)
     allowed_origins: AllowedOrigins | None = None
     success_url: SuccessUrl | None = None
-    metadata: Metadata | None = Field(None, description="Every session and donation made by it gets these.")
-    active: bool = Field(True, description="Whether donors can give by it.")
-    expires_at: Moment | None = Field(None, description="Until when donors can give by it.")
+    metadata: Metadata | None = Field(
+        None, description="Your own data, copied to each session and donation of the link."
+    )
+    active: bool = Field(True, description="Whether the link accepts donations.")
+    expires_at: Moment | None = Field(None, description="When the link stops accepting donations.")
 
     def to_input(self) -> GivingLinkInput:
         """Convert to a ``GivingLinkInput``."""
@@ -148,7 +160,7 @@ class GivingLinkBody(RequestBody):
 
 
 class GivingLinkPatch(PatchBody):
-    """Changes to a giving link. `organisationIds` and `categoryId` take each other's place."""
+    """Changes to a giving link. `organisationIds` and `categoryId` replace each other."""
 
     title: Maybe[Title] = UNSET
     text: Maybe[Text | None] = UNSET
@@ -186,7 +198,7 @@ class GivingLinksQuery(PageQuery):
 
 
 class QrCodeResponse(msgspec.Struct, frozen=True, rename="camel"):
-    """Addresses of pictures of the link's address, to print."""
+    """The link's URL as a QR code to print."""
 
     svg: str
     png: str

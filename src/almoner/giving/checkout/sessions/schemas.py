@@ -34,7 +34,8 @@ from almoner.platform.http.wire import Metadata, PageQuery, RequestBody, Respons
 Language = Annotated[
     LanguageTag,
     Field(
-        description="RFC 5646; one that is not offered falls back to the nearest, then English.",
+        description="Language of the page (RFC 5646). If it is not available, the nearest one is used, or else "
+        "English.",
         examples=["en"],
     ),
 ]
@@ -80,10 +81,10 @@ class DonationSessionBody(RequestBody):
         None, description="Amounts to choose from, in the minor unit of `currency`, which they require."
     )
     minimum: Minimum | None = Field(
-        None, description="The least donation, in the minor unit of `currency`, which it requires."
+        None, description="The minimum donation, in the minor unit of `currency`, which it requires."
     )
     maximum: Maximum | None = Field(
-        None, description="The largest donation, in the minor unit of `currency`, which it requires."
+        None, description="The maximum donation, in the minor unit of `currency`, which it requires."
     )
     designations: Designations | None = None
     offers_dedication: bool = Field(False, description=OFFERS_DEDICATION)
@@ -124,7 +125,7 @@ class DonationSessionResponse(ResponseRecord, object_name="donation_session"):
     ]
     metadata: dict[str, str] | None
     frequencies: Annotated[
-        list[DonationFrequency], msgspec.Meta(description="Among which the donor chooses how often to give.")
+        list[DonationFrequency], msgspec.Meta(description="The frequencies from which the donor chooses.")
     ]
     benefits: BenefitsResponse | None
     suggested_amounts: list[int] | None
@@ -132,7 +133,7 @@ class DonationSessionResponse(ResponseRecord, object_name="donation_session"):
     maximum: int | None
     designations: list[str] | None
     offers_dedication: Annotated[bool, msgspec.Meta(description=OFFERS_DEDICATION)]
-    giving_link_id: Annotated[str | None, msgspec.Meta(description="The giving link that made it.")]
+    giving_link_id: Annotated[str | None, msgspec.Meta(description="The giving link that created the session.")]
     donation_id: Annotated[str | None, msgspec.Meta(description="The donation that completed it.")]
     created_at: str
     expires_at: str

@@ -12,7 +12,7 @@ from almoner.platform.http.wire import RequestBody, ResponseRecord
 
 
 class UserBody(RequestBody):
-    """A new user: an empty body, nothing personal is kept."""
+    """A new user. The body is empty; no personal data is stored."""
 
 
 class UserOrganisationBody(RequestBody):

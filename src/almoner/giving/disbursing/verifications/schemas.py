@@ -53,7 +53,7 @@ class MonetaryDonationVerificationPatch(PatchBody):
 
 
 class MonetaryDonationVerificationStatusResponse(msgspec.Struct, frozen=True, rename="camel"):
-    """Where the verification stands, and whether the organisation is to act next."""
+    """The status of the verification, and whether the organisation must act next."""
 
     type: VerificationStatus
     awaiting_answer_from_organisation: bool
@@ -77,13 +77,18 @@ class MonetaryDonationVerificationResponse(ResponseRecord, object_name="monetary
     id: str
     organisation_id: str
     status: Annotated[MonetaryDonationVerificationStatusResponse, msgspec.Meta(examples=[_WAITING])]
-    checks: Annotated[list[MonetaryDonationCheckResponse], msgspec.Meta(description="All four.", examples=[_CHECKED])]
+    checks: Annotated[
+        list[MonetaryDonationCheckResponse], msgspec.Meta(description="All four checks.", examples=[_CHECKED])
+    ]
     rejection_reason_code: RejectionReason | None
     metadata: dict[str, str] | None
     created_at: str
     updated_at: str
     expires_at: Annotated[
-        str | None, msgspec.Meta(description="Pending until then; null once it was decided.", examples=[_EXPIRES])
+        str | None,
+        msgspec.Meta(
+            description="When the pending verification expires, in UTC; null once it is decided.", examples=[_EXPIRES]
+        ),
     ]
     processed_at: str | None
 

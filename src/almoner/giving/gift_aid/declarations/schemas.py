@@ -16,7 +16,7 @@ Line = Annotated[Text255, Typed]
 
 
 class GiftAidBody(RequestBody):
-    """A declaration of a UK taxpayer. Who declares has read and accepted the statement of HMRC."""
+    """A declaration of a UK taxpayer, who has read and accepted HMRC's statement."""
 
     title: Line = Field(examples=["Dr"])
     first_name: Line
@@ -27,12 +27,12 @@ class GiftAidBody(RequestBody):
     country: Line = Field(examples=["United Kingdom"])
     postcode: Line = Field(examples=["LS1 1AA"])
     user_id: Annotated[str, IdString("user")] | None = Field(
-        None, description="With a publishable key it counts only while a donation session of the user is open."
+        None, description="Your user. With a publishable key, the user must have an open donation session."
     )
     covers_from: DayOrMoment | None = Field(
-        None, description="The first gift that it covers: at most four years ago, which is also the default."
+        None, description="The start of the period, at most four years ago. Default: four years ago."
     )
-    covers_to: DayOrMoment | None = Field(None, description="It covers gifts made before then; none: for good.")
+    covers_to: DayOrMoment | None = Field(None, description="The end of the period (exclusive). Default: no end.")
 
     @property
     def declarer(self) -> Declarer:

@@ -82,8 +82,8 @@ class DonationSubscriptionPatch(PatchBody):
                 ge=1,
                 le=money.MAX_MINOR,
                 examples=[1500],
-                description="Of each gift, in minor units. A lower amount holds at once; a higher one waits as "
-                "`pendingChange` until the donor agrees to it.",
+                description="The amount of each donation, in minor units. A lower amount applies at once; a "
+                "higher one waits as `pendingChange` until the donor agrees.",
             ),
         ]
     ] = UNSET
@@ -91,7 +91,7 @@ class DonationSubscriptionPatch(PatchBody):
         Annotated[
             Frequency,
             Field(
-                description="Less frequent gifts hold at once; more frequent ones wait as `pendingChange` until the "
+                description="A lower frequency applies at once; a higher one waits as `pendingChange` until the "
                 "donor agrees."
             ),
         ]
@@ -103,7 +103,7 @@ class PauseBody(RequestBody):
     """A pause."""
 
     until: Moment | None = Field(
-        None, description="When it ends, within 366 days. Without it the pause lasts until the subscription is resumed."
+        None, description="When the pause ends, within 366 days. Default: when the subscription is resumed."
     )
 
 
@@ -111,20 +111,20 @@ class PendingChangeResponse(msgspec.Struct, frozen=True, rename="camel"):
     """A change that waits until the donor agrees to it."""
 
     amount: Annotated[
-        int, msgspec.Meta(description="Of each gift then, in the currency's minor unit.", examples=[3000])
+        int, msgspec.Meta(description="The new amount of each donation, in the currency's minor unit.", examples=[3000])
     ]
-    frequency: Annotated[Frequency, msgspec.Meta(description="How often the donor would give then.")]
+    frequency: Annotated[Frequency, msgspec.Meta(description="The new frequency.")]
     requested_at: Annotated[
-        str, msgspec.Meta(description="When it was asked for, in UTC.", examples=["2026-11-21T09:30:00.000Z"])
+        str, msgspec.Meta(description="When it was requested, in UTC.", examples=["2026-11-21T09:30:00.000Z"])
     ]
 
 
 class PaymentMethodResponse(msgspec.Struct, frozen=True, rename="camel"):
     """What later gifts are charged to, as the payment provider shows it."""
 
-    type: Annotated[str, msgspec.Meta(description="What it is: `card`; more kinds may come.", examples=["card"])]
+    type: Annotated[str, msgspec.Meta(description="The type, today always `card`; more may come.", examples=["card"])]
     brand: Annotated[
-        str | None, msgspec.Meta(description="The card's brand; null for what is no card.", examples=["visa"])
+        str | None, msgspec.Meta(description="The card's brand; null if it is not a card.", examples=["visa"])
     ]
     last4: Annotated[
         str | None, msgspec.Meta(description="The last four digits of the card or account.", examples=["4242"])
@@ -132,7 +132,8 @@ class PaymentMethodResponse(msgspec.Struct, frozen=True, rename="camel"):
     expires_at: Annotated[
         str | None,
         msgspec.Meta(
-            description="When the card expires, in UTC; null for what does not.", examples=["2028-12-31T23:59:59.000Z"]
+            description="When the card expires, in UTC; null if it does not expire.",
+            examples=["2028-12-31T23:59:59.000Z"],
         ),
     ]
 
@@ -146,65 +147,70 @@ class DonationSubscriptionResponse(ResponseRecord, object_name="donation_subscri
     status: Annotated[
         SubscriptionStatus,
         msgspec.Meta(
-            description="`pending`: the first gift is not paid yet. `past_due`: the last gift could not be charged; "
-            "it is tried again, or the donor is asked for another card."
+            description="`pending`: the first donation is not paid yet. `past_due`: the last donation could not "
+            "be charged; it is retried, or the donor is asked for another card."
         ),
     ]
-    amount: Annotated[int, msgspec.Meta(description="Of each gift, in the currency's minor unit.", examples=[2500])]
+    amount: Annotated[
+        int, msgspec.Meta(description="The amount of each donation, in the currency's minor unit.", examples=[2500])
+    ]
     currency_code: str
     frequency: Annotated[Frequency, msgspec.Meta(description="How often the donor gives.")]
     organisation_id: str
     user_id: str | None
-    first_name: Annotated[str | None, msgspec.Meta(description="Empty where the donor has one name alone.")]
+    first_name: Annotated[str | None, msgspec.Meta(description="Empty if the donor has only one name.")]
     last_name: str | None
     email: str | None
     started_at: Annotated[
         str | None,
         msgspec.Meta(
-            description="When the first gift was paid, in UTC; null before.",
+            description="When the first donation was paid, in UTC; null until then.",
             examples=["2026-12-21T09:30:00.000Z"],
         ),
     ]
     next_donation_at: Annotated[
         str | None,
         msgspec.Meta(
-            description="When the next gift is charged, in UTC; null while none is.",
+            description="When the next donation is charged, in UTC; null if none is scheduled.",
             examples=["2026-12-21T09:30:00.000Z"],
         ),
     ]
     paused_until: Annotated[
         str | None,
         msgspec.Meta(
-            description="When the pause ends, in UTC; null without an end, and unless it is paused.",
+            description="When the pause ends, in UTC; null if it has no end, or if there is no pause.",
             examples=["2026-12-21T09:30:00.000Z"],
         ),
     ]
     pause_reason: Annotated[
         PauseReason | None,
-        msgspec.Meta(description="Who paused it; `organisation_cannot_receive`: the nonprofit may not receive."),
+        msgspec.Meta(
+            description="Who paused it; `organisation_cannot_receive`: the nonprofit cannot receive donations now."
+        ),
     ]
     cancelled_at: str | None
     cancellation_reason: Annotated[
         CancellationReason | None,
         msgspec.Meta(
-            description="Why it ended. `not_started`: the first gift was not paid. `payment_failed`: no gift could be "
-            "charged for 28 days. `revoked`: the donor told the bank to stop."
+            description="Why it ended. `not_started`: the first donation was not paid. `payment_failed`: no "
+            "donation could be charged for 28 days. `revoked`: the donor revoked the authorisation at the bank."
         ),
     ]
     pending_change: Annotated[
-        PendingChangeResponse | None, msgspec.Meta(description="What waits until the donor agrees to it.")
+        PendingChangeResponse | None, msgspec.Meta(description="The change that waits for the donor's agreement.")
     ]
     payment_method: Annotated[
         PaymentMethodResponse | None,
-        msgspec.Meta(description="What later gifts are charged to; null before the first gift."),
+        msgspec.Meta(description="The payment method for later donations; null before the first one."),
     ]
     donations_count: Annotated[
-        int, msgspec.Meta(description="How many gifts were paid, the first included.", examples=[3])
+        int, msgspec.Meta(description="The number of paid donations, including the first.", examples=[3])
     ]
     total_amount: Annotated[
         int,
         msgspec.Meta(
-            description="What they come to, in the currency's minor unit; refunds are not taken off.", examples=[7500]
+            description="The total of the paid donations, in the currency's minor unit; refunds are not deducted.",
+            examples=[7500],
         ),
     ]
     metadata: dict[str, str] | None

@@ -53,7 +53,11 @@ Types = Annotated[list[OrganisationType], Field(min_length=1, max_length=3), _On
 Flags = Annotated[list[Category], Field(max_length=6), _Once]
 SubTags = Annotated[
     list[Annotated[str, IdString("activitysubtag")]],
-    Field(min_length=1, max_length=_MOST_TAGS, description="Ids of GET /v1/activity-tags; null: every one."),
+    Field(
+        min_length=1,
+        max_length=_MOST_TAGS,
+        description="Allowed activities: IDs of sub-tags from GET /v1/activity-tags; null allows all.",
+    ),
     _Once,
 ]
 Colour = Annotated[
@@ -101,11 +105,11 @@ class BrandingBody(PatchBody):
 
 
 class ValidationSubmissionConfigurationBody(RequestBody):
-    """A new configuration: what is left out is as in the first one of a partner, with all four checks."""
+    """A new configuration. Defaults are those of a partner's first configuration, with all four checks."""
 
     name: _Name | None = None
     branding: BrandingBody | None = None
-    is_default: bool = Field(False, description="Whether it takes the place of the present default.")
+    is_default: bool = Field(False, description="Whether it replaces the current default.")
     checks: Checks = Field(default_factory=lambda: list(CHECKS))
     allowed_organisation_types: Types = Field(default_factory=lambda: list(ORGANISATION_TYPES))
     compliance_flags: Flags = Field(default_factory=lambda: list(COMPLIANCE_FLAGS))
@@ -129,7 +133,7 @@ class ValidationSubmissionConfigurationBody(RequestBody):
 
 
 class ValidationSubmissionConfigurationPatch(PatchBody):
-    """Changes to a configuration; lists and questions replace those before them, branding is merged."""
+    """Changes to a configuration. Lists and questions are replaced; branding is merged."""
 
     name: Maybe[_Name | None] = UNSET
     branding: Maybe[BrandingBody] = UNSET
@@ -201,8 +205,12 @@ class ValidationSubmissionConfigurationResponse(ResponseRecord, object_name="val
     is_default: bool
     checks: list[Check]
     allowed_organisation_types: list[OrganisationType]
-    compliance_flags: Annotated[list[Category], msgspec.Meta(description="Which flags fail the check compliance.")]
-    allowed_activity_sub_tags: Annotated[list[str] | None, msgspec.Meta(description="null: every one.")]
+    compliance_flags: Annotated[
+        list[Category], msgspec.Meta(description="Watch list categories whose flags make the check `compliance` fail.")
+    ]
+    allowed_activity_sub_tags: Annotated[
+        list[str] | None, msgspec.Meta(description="The allowed activities; null allows all.")
+    ]
     email_verification: bool
     partner_fields: list[PartnerFieldResponse]
     created_at: str

@@ -26,8 +26,8 @@ class ValidationInviteBody(RequestBody):
             BrowserAddress,
             Field(
                 max_length=addresses.MAX_LENGTH,
-                description="Where the applicant is sent after the form, with `validationSubmissionId` as a parameter; "
-                "https. Without it the application's own page is shown.",
+                description="Where the applicant is redirected after the form, with the query parameter "
+                "`validationSubmissionId`; https. Default: the application's status page.",
                 examples=["https://app.example/applied"],
             ),
         ]
@@ -37,13 +37,18 @@ class ValidationInviteBody(RequestBody):
     language: Annotated[
         LanguageTag,
         Field(
-            description="RFC 5646; one that is not offered falls back to the nearest, then English. The applicant may "
+            description="Language of the page (RFC 5646). If it is not available, the nearest one is used, or "
+            "else English. The applicant may "
             "choose another one.",
             examples=["en-GB"],
         ),
     ] = LANGUAGE
     hosted_config_id: (
-        Annotated[str, IdString("hostedconfiguration"), Field(description="Your default configuration if absent.")]
+        Annotated[
+            str,
+            IdString("hostedconfiguration"),
+            Field(description="The submission configuration. Default: your default configuration."),
+        ]
         | None
     ) = None
 

@@ -13,10 +13,12 @@ from almoner.validation.applications.submission_documents.domain import Kind, Su
 
 
 class ValidationSubmissionDocumentResponse(ResponseRecord, object_name="validation_submission_document"):
-    """A document of a submission. `url` opens it for some minutes; reading it again brings a fresh one."""
+    """A document of a submission. `url` is valid for a few minutes; each GET returns a new one."""
 
     id: str
-    validation_submission_id: Annotated[str | None, msgspec.Meta(description="Null until the submission is made.")]
+    validation_submission_id: Annotated[
+        str | None, msgspec.Meta(description="The submission; null until it is created.")
+    ]
     validation_invite_id: str | None
     type: Kind
     status: DocumentStatus

@@ -97,7 +97,7 @@ class ComplianceFailureResponse(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class EligibilityFailureResponse(msgspec.Struct, frozen=True, rename="camel"):
-    """What it does, and what of that is not allowed."""
+    """The organisation's activities, and those that are not allowed."""
 
     status: SubscriptionStatus
     results: EligibilityResultsResponse
@@ -117,15 +117,15 @@ class SubmissionRequirementResponse(
     frozen=True,
     rename={"source": "from", "registry_name": "registryName", "registry_id": "registryId"},
 ):
-    """What is missing, and of whom."""
+    """A missing item, and who must provide it."""
 
     check: Check
     code: RequirementCode
     source: Source
     message: str
-    accepted: Annotated[list[str], msgspec.Meta(description="Alternatives, each of which will do.")]
+    accepted: Annotated[list[str], msgspec.Meta(description="Alternatives, each of which is enough.")]
     since: str
-    due: Annotated[str | None, msgspec.Meta(description="When the time for it ends; null where none does.")]
+    due: Annotated[str | None, msgspec.Meta(description="The deadline, in UTC; null if there is none.")]
     registry_name: Annotated[str | None, msgspec.Meta(description="Where the registration was looked up.")] = None
     registry_id: Annotated[str | None, msgspec.Meta(description="The number that was looked up.")] = None
 
@@ -144,7 +144,7 @@ class ValidationSubmissionResponse(ResponseRecord, object_name="validation_submi
     id: str
     status: SubmissionStatus
     validation_invite_id: str | None
-    organisation_id: Annotated[str | None, msgspec.Meta(description="Once the details prove valid.")]
+    organisation_id: Annotated[str | None, msgspec.Meta(description="The organisation, once the details are valid.")]
     organisation_name: str | None
     organisation: SubmissionOrganisationResponse | None
     validation_request_id: str | None
@@ -159,11 +159,11 @@ class ValidationSubmissionResponse(ResponseRecord, object_name="validation_submi
     metadata: dict[str, str] | None
     partner_fields: dict[str, str | int | float] | None
     failure_reasons: Annotated[
-        SubmissionFailureReasonsResponse | None, msgspec.Meta(description="Of a failed one: the checks that failed.")
+        SubmissionFailureReasonsResponse | None, msgspec.Meta(description="The failed checks of a failed submission.")
     ]
     requirements: Annotated[
         list[SubmissionRequirementResponse],
-        msgspec.Meta(description="What is missing. Empty when nobody outside must act."),
+        msgspec.Meta(description="What is missing; empty if neither the applicant nor the nonprofit has to act."),
     ]
     appeal: Annotated[
         SubmissionAppealResponse | None, msgspec.Meta(description="The latest appeal against the decision.")

@@ -18,11 +18,11 @@ class ValidationSubmissionDocumentsQuery(UnpagedQuery):
 
 
 class ValidationSubmissionDocumentBody(RequestBody):
-    """What stands beside the file: whose document it is, by one of the two ids, and what it shows."""
+    """The fields of the upload: the owner of the document (one of the two IDs), and its type."""
 
     validation_submission_id: Annotated[str, IdString("validationsubmission")] | None = None
     validation_invite_id: Annotated[str, IdString("validationinvite")] | None = None
-    type: Annotated[Kind, Field(description="Which check it is for: the nonprofit's, or the applicant's.")]
+    type: Annotated[Kind, Field(description="The check that the document is for.")]
 
     @model_validator(mode="after")
     def _one(self) -> "ValidationSubmissionDocumentBody":
@@ -40,7 +40,7 @@ class SubmissionsOrganisationsQuery(Query):
 
 
 class EarlierApplicationResponse(msgspec.Struct, frozen=True, rename="camel"):
-    """A nonprofit that was applied for."""
+    """A nonprofit of an earlier application."""
 
     name: str
     organisation_id: str | None
@@ -49,10 +49,12 @@ class EarlierApplicationResponse(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SubmissionsOrganisationsResponse(ResponseRecord, object_name="validation_submission"):
-    """What was applied for, newest first; at most 100."""
+    """The earlier applications, newest first; at most 100."""
 
     results: list[EarlierApplicationResponse]
-    has_more: Annotated[bool, msgspec.Meta(description="Whether there are older ones, too: narrow what you ask for.")]
+    has_more: Annotated[
+        bool, msgspec.Meta(description="Whether there are older ones; use a narrower filter to find them.")
+    ]
 
 
 def previous_applications_response(

@@ -102,7 +102,7 @@ _RED_CROSS: Final[JsonDict] = {
 
 
 class ValidationSubmissionBody(RequestBody):
-    """A new application: of an organisation by its id, of a validation request, or of a nonprofit by its registry.
+    """A new application for an organisation, a validation request, or a nonprofit by its registry.
 
     `firstName`, `lastName` and `email` are required where the configuration verifies the agent.
     """
@@ -112,43 +112,48 @@ class ValidationSubmissionBody(RequestBody):
     judged: ClassVar[tuple[str, ...]] = ("organisationName",)
 
     configuration_id: Annotated[str, IdString("hostedconfiguration")] | None = Field(
-        None, description="Your default configuration if absent."
+        None, description="The submission configuration. Default: your default configuration."
     )
     validation_invite_id: Annotated[str, IdString("validationinvite")] | None = Field(
-        None, description="An open invite, which is complete then; it names the configuration."
+        None, description="An open invite. It sets the configuration, and becomes `complete`."
     )
     organisation_id: Annotated[str, IdString("organisation", TEST_SUFFIX)] | None = None
     validation_request_id: Annotated[str, IdString("validationrequest", TEST_SUFFIX)] | None = Field(
-        None, description="One that was made before, pending or accepted."
+        None, description="An existing validation request that is pending or accepted."
     )
     organisation_name: Annotated[str, Field(min_length=1, max_length=500), Judged] | None = None
     registry_name: _Text | None = Field(None, description="Id, code or name of the registry it is registered in.")
-    registry_id: _Text | None = Field(None, description="Its identifier there, in any spelling.")
+    registry_id: _Text | None = Field(None, description="The registration number, in any format.")
     website: Annotated[_Text, AfterValidator(_website)] | None = None
     country_code: CountryCode | None = None
-    organisation_email: EmailAddress | None = Field(None, description="Of the nonprofit, for its validation request.")
+    organisation_email: EmailAddress | None = Field(
+        None, description="The nonprofit's email address, for the validation request."
+    )
     address_line1: _Optional = None
     address_line2: _Optional = None
     city: _Optional = None
     state: _Optional = None
     postal: _Optional = None
     language: LanguageTag | None = Field(
-        None, description="Of emails and pages (RFC 5646); English with an organisationId alone."
+        None,
+        description="Language of emails and pages (RFC 5646). With only an organisationId, the default is English.",
     )
     first_name: _Text | None = None
     last_name: _Text | None = None
     email: EmailAddress | None = None
     title: Annotated[str, Field(max_length=255), Typed] | None = Field(None, description="Job title.")
     suggested_activity_sub_tags: list[_SubTagId] = Field(
-        default_factory=list, max_length=100, description="What you believe that it does, for the check `eligibility`."
+        default_factory=list,
+        max_length=100,
+        description="What you believe the nonprofit does, for the check `eligibility`.",
     )
     metadata: Metadata | None = Field(
-        None, description="That of the invite if absent; with a publishable key always that of the invite."
+        None, description="Your own data. Default: the invite's metadata, which a publishable key cannot override."
     )
     partner_fields: Annotated[dict[str, Answer], Field(max_length=MAX_FIELDS)] | None = Field(
         None,
-        description="Answers to the questions of the configuration, by their ids; with an invite all that are "
-        "required have to be answered.",
+        description="Answers to the configuration's questions, by their IDs. With an invite, all required "
+        "questions must be answered.",
     )
     document_ids: list[Annotated[str, IdString("validationsubmissiondocument")]] = Field(
         default_factory=list, max_length=20, description="Documents that were uploaded for the invite."

@@ -32,8 +32,15 @@ class AppealResponse(ResponseRecord, object_name="appeal"):
     id: str
     validation_submission_id: str
     status: AppealStatus
-    text: Annotated[str | None, msgspec.Meta(description="Null 30 days after the decision, when it is forgotten.")]
-    due_at: Annotated[str, msgspec.Meta(description="Ten business days after it was made.")]
+    text: Annotated[
+        str | None,
+        msgspec.Meta(
+            description="The applicant's reasons; null from 30 days after the decision on, when they are deleted."
+        ),
+    ]
+    due_at: Annotated[
+        str, msgspec.Meta(description="The date by which it is decided: ten business days after it was made.")
+    ]
     created_at: str
     decided_at: str | None
 

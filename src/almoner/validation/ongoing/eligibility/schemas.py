@@ -74,7 +74,7 @@ _SubTagId = Annotated[str, IdString("activitysubtag", instead=tuple(test_values.
 
 
 class EligibilitySubscriptionBody(RequestBody):
-    """A new subscription: with ``organisationId``, or with ``validationRequestId`` for one that is not yet."""
+    """A new subscription: with ``organisationId``, or with ``validationRequestId`` if there is no organisation yet."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_CHOIR]})
 
@@ -85,8 +85,8 @@ class EligibilitySubscriptionBody(RequestBody):
     suggested_activity_sub_tags: list[_SubTagId] = Field(
         default_factory=list,
         max_length=_AT_MOST,
-        description="What you believe that it does: ids of sub-tags of GET /v1/activity-tags. Each is confirmed or "
-        'left out. In the sandbox `["test_pass"]` or `["test_fail"]` decides.',
+        description="What you believe the nonprofit does: IDs of sub-tags from GET /v1/activity-tags. Each is "
+        'confirmed or left out. In the sandbox, `["test_pass"]` and `["test_fail"]` set the result.',
     )
     metadata: Metadata | None = None
 
@@ -128,7 +128,7 @@ class EligibilitySubTagResponse(ResponseRecord):
 
 
 class EligibilityDecidedSubTagResponse(EligibilitySubTagResponse):
-    """A confirmed activity. `rule` names what gave it: `ntee:B25`, `ccew:102`, `name:church`."""
+    """A confirmed activity. `rule` is the rule that assigned it: `ntee:B25`, `ccew:102`, `name:church`."""
 
     rule: str
 
@@ -143,7 +143,7 @@ class EligibilityResultsResponse(msgspec.Struct, frozen=True, rename="camel"):
     confirmed_activity_sub_tags: list[EligibilityDecidedSubTagResponse]
     rejected_activity_sub_tags: Annotated[
         list[EligibilityDecidedSubTagResponse],
-        msgspec.Meta(description="Those of them that the configuration does not allow."),
+        msgspec.Meta(description="Confirmed activities that the configuration does not allow."),
     ]
 
 
@@ -152,14 +152,14 @@ class EligibilitySubscriptionResponse(ResponseRecord, object_name="eligibility_s
 
     id: str
     organisation_id: Annotated[
-        str | None, msgspec.Meta(description="With a validation request, once that is accepted.")
+        str | None, msgspec.Meta(description="The organisation; with a validation request, once it is accepted.")
     ]
     organisation_name: str
     validation_request_id: str | None
     configuration_id: str | None
     suggested_activity_sub_tags: Annotated[
         list[EligibilitySubTagResponse],
-        msgspec.Meta(description="Those that you suggested; none with a test value of the sandbox."),
+        msgspec.Meta(description="The activities that you suggested; empty with a test value of the sandbox."),
     ]
     status: SubscriptionStatus
     results: EligibilityResultsResponse
@@ -227,11 +227,11 @@ class EligibilityFindingResponse(ResponseRecord):
 
 
 class EligibilityEvaluationResponse(ResponseRecord, object_name="eligibility_evaluation"):
-    """One decision with all that it rested on."""
+    """One evaluation with its evidence."""
 
     at: str
-    occasion: Annotated[Occasion, msgspec.Meta(description="Why it was decided.")]
-    organisation_id: Annotated[str, msgspec.Meta(description="The record that answered for the organisation.")]
+    occasion: Annotated[Occasion, msgspec.Meta(description="Why it was evaluated.")]
+    organisation_id: Annotated[str, msgspec.Meta(description="The organisation whose record was evaluated.")]
     eligibility_status: EligibilityStatus | None
     allowed_activity_sub_tags: Annotated[
         list[str] | None, msgspec.Meta(description="What the configuration allowed; null for everything.")

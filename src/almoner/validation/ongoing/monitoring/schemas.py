@@ -80,8 +80,8 @@ class MonitoringCategoryResponse(msgspec.Struct, frozen=True, rename="camel"):
     status: Annotated[
         CategoryStatus | None,
         msgspec.Meta(
-            description="Null until a list of the category was looked into, while a match is decided, and where a name "
-            "cannot be compared."
+            description="Null until a list of the category is screened, while a match is being decided, and if a "
+            "name cannot be compared."
         ),
     ]
 
@@ -90,7 +90,7 @@ class MonitoringRegistrationResponse(msgspec.Struct, frozen=True, rename="camel"
     """The finding of the register."""
 
     active: Annotated[
-        RegistrationActive | None, msgspec.Meta(description="Null until it is known; where no register tells, too.")
+        RegistrationActive | None, msgspec.Meta(description="Null until it is known, and if no register shows it.")
     ]
 
 
@@ -99,7 +99,9 @@ class MonitoringResultsResponse(msgspec.Struct, frozen=True, rename="camel"):
 
     compliance_status: Annotated[
         Compliance | None,
-        msgspec.Meta(description="`fail` by a flag that counts: of sanction, warning, hateSpeech unless configured."),
+        msgspec.Meta(
+            description="`fail` if a category that counts is flagged: by default sanction, warning and hateSpeech."
+        ),
     ]
     warning: MonitoringCategoryResponse
     sanction: MonitoringCategoryResponse
@@ -127,25 +129,27 @@ class MonitoringSourceResponse(msgspec.Struct, frozen=True, rename="camel"):
     category: Category
     status: Annotated[
         ScreeningStatus,
-        msgspec.Meta(description="`not_screened`: the organisation could not be compared with it by all of its names."),
+        msgspec.Meta(description="`not_screened`: not all names of the organisation could be compared with it."),
     ]
     reason: Annotated[
         ScreeningObstacle | None,
-        msgspec.Meta(description="Why not: a name has letters of a script that is not read, or consists of signs."),
+        msgspec.Meta(description="Why not: a name is in a script that cannot be compared, or has no words."),
     ]
 
 
 class MonitoringMatchResponse(msgspec.Struct, frozen=True, rename="camel"):
-    """An entry of a list that may be the organisation, and what a person decided about it."""
+    """An entry of a list that may be the organisation, and a reviewer's decision about it."""
 
     list: str
     version: str
     category: Category
     entry: Annotated[str, msgspec.Meta(description="The entry's number in its list.")]
-    score: Annotated[float, msgspec.Meta(description="From 0 to 1: how much the two agree.")]
+    score: Annotated[float, msgspec.Meta(description="The similarity of the two, from 0 to 1.")]
     decision: Annotated[
         MatchDecision,
-        msgspec.Meta(description="`open` until a person says that they are the same (`confirmed`) or not (`cleared`)."),
+        msgspec.Meta(
+            description="`open` until a reviewer decides that they are the same (`confirmed`) or not (`cleared`)."
+        ),
     ]
 
 
@@ -154,7 +158,7 @@ class MonitoringSubscriptionResponse(ResponseRecord, object_name="monitoring_sub
 
     id: str
     organisation_id: Annotated[
-        str | None, msgspec.Meta(description="With a validation request, once that is accepted.")
+        str | None, msgspec.Meta(description="The organisation; with a validation request, once it is accepted.")
     ]
     validation_request_id: str | None
     configuration_id: str | None
@@ -164,7 +168,7 @@ class MonitoringSubscriptionResponse(ResponseRecord, object_name="monitoring_sub
     sources: Annotated[list[MonitoringSourceResponse], msgspec.Meta(examples=[[_SOURCE]])]
     matches: Annotated[
         list[MonitoringMatchResponse],
-        msgspec.Meta(description="What the flags rest on, what is not decided yet, and what is not the organisation."),
+        msgspec.Meta(description="The matches: confirmed, open and cleared."),
     ]
     created_at: str
 
@@ -188,13 +192,13 @@ def subscription_response(tx: Tx, subscription: MonitoringSubscription) -> Monit
 
 
 class MonitoringChangeResponse(ResponseRecord, object_name="monitoring_change"):
-    """The results as they became at a given time, with their cause and evidence."""
+    """The results from a given time on, with their cause and evidence."""
 
     at: str
-    occasion: Annotated[Occasion, msgspec.Meta(description="Why the organisation was looked at.")]
+    occasion: Annotated[Occasion, msgspec.Meta(description="Why the organisation was evaluated.")]
     results: MonitoringResultsResponse
     compliance_flags: Annotated[
-        list[Category] | None, msgspec.Meta(description="The categories whose flags failed compliance then.")
+        list[Category] | None, msgspec.Meta(description="The categories whose flags failed compliance at that time.")
     ]
     sources: Annotated[list[MonitoringSourceResponse], msgspec.Meta(examples=[[_SOURCE]])]
     matches: list[MonitoringMatchResponse]
