@@ -17,14 +17,14 @@ from almoner.platform.outbound.addresses import network_of_client
 from almoner.platform.ratelimit import RateLimit, RateLimiter
 
 _TRUST_SECONDS = 0.5  # a revoked key stops working within a second everywhere (K4)
-_GRACE_SECONDS = 0.25  # while one call looks a key up again, the others that came with it need not
+_GRACE_SECONDS = 0.25  # while one request looks a key up again, concurrent ones use the cached key this long
 _NOTE_SECONDS = 60.0  # last use is written at most once a minute a key (K5)
 _MOST_KEYS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """The deployment's rate limits for each kind of key: calls a second, and bursts (settled 8)."""
+    """The deployment's rate limits for each kind of key: requests per second, and bursts (settled 8)."""
 
     secret: RateLimit
     publishable: RateLimit
@@ -33,7 +33,7 @@ class RateLimits:
     scim: RateLimit
 
     def of_key(self, kind: KeyKind, own: Rate | None) -> RateLimit:
-        """The limit of a key; ``own``: its partner's limit for this kind of key, if it has one."""
+        """The limit of a key; ``own``: the partner's own limit for this kind of key, if any."""
         publishable = self.publishable if kind is KeyKind.PUBLISHABLE else self.secret
         limit = self.scim if kind is KeyKind.SCIM else publishable
         return limit if own is None else RateLimit(limit.policy, own.per_second, own.burst)
@@ -53,7 +53,7 @@ class _CachedKey:
     asked_again: bool = False
 
     def to_ask(self, now: float) -> bool:
-        """Whether the caller of this has to look the key up."""
+        """Whether this caller must look the key up."""
         age = now - self.checked
         return age > _TRUST_SECONDS + _GRACE_SECONDS or (age > _TRUST_SECONDS and not self.asked_again)
 
@@ -74,7 +74,7 @@ class KeyGuard:
     async def authenticate(self, authorization: str | None, ip_address: str) -> Caller:
         """The caller behind an Authorization header: a bare key, ``Bearer <key>``, or HTTP Basic with the key as user.
 
-        Raises Unauthorised; TooManyInvalidKeys when the address has tried too many that are none.
+        Raises Unauthorised; TooManyInvalidKeys if the address has sent too many invalid keys.
         """
         secret = read_authorization(authorization)
         real_now = self._clock.real_now()
@@ -90,9 +90,11 @@ class KeyGuard:
         return known.caller
 
     def _lockout(self, secret: str, ip_address: str, real_now: datetime) -> None:
-        """A key that was never seen is not even looked up for an address that guesses; keys in use are not held up.
+        """Refuse unknown keys from an address that has sent too many; keys in use still work.
 
-        The same wrong key again is no guess: a forgotten program with an old key does not lock its neighbours out.
+        Raises TooManyInvalidKeys.
+
+        Repeating the same wrong key does not count, so that a program with an old key does not lock out its neighbours.
         """
         if secret not in self._wrong:
             wait = self._limiter.wait_seconds(
@@ -139,7 +141,7 @@ class KeyGuard:
         return by_key if by_key.retry_after is not None or by_key.remaining < by_address.remaining else by_address
 
     def record_use(self, caller: Caller, ip_address: str, route: str) -> None:
-        """Remember that a key was used, at most once a minute, until ``flush_uses``."""
+        """Buffer the use of a key, at most once a minute, until ``flush_uses``."""
         real_now = self._clock.real_now()
         if real_now.timestamp() - self._noted.get(caller.key_id, 0.0) >= _NOTE_SECONDS:
             self._noted[caller.key_id] = real_now.timestamp()

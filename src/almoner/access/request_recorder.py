@@ -1,4 +1,4 @@
-"""Keeps requests in memory until the next batch is written: no request waits for its line in the log."""
+"""Buffers requests in memory and writes them in batches, so that no request waits for its log entry."""
 
 import asyncio
 from collections import deque
@@ -21,7 +21,7 @@ from almoner.platform.outbound.addresses import wider_client_network
 _WRITE_SECONDS: Final = 1.0
 _BATCH: Final = 2_000
 _MOST_WAITING: Final = 50_000
-"""While the database is away; the oldest are dropped then."""
+"""Maximum number of buffered requests while the database is unavailable; the oldest are dropped."""
 
 
 class ApiRequestRecorder:
@@ -61,7 +61,7 @@ class ApiRequestRecorder:
         )
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Write what waits once a second, and once more at the end."""
+        """Write buffered requests every second, and once more at shutdown."""
         while not stop.is_set():
             await wait_until_set(stop, _WRITE_SECONDS)
             try:
@@ -71,7 +71,7 @@ class ApiRequestRecorder:
                 self._telemetry.log("api_requests_wait", now, **failure_log_fields(error))
 
     async def flush(self) -> None:
-        """Write what waits. While the disk is nearly full it is dropped."""
+        """Write buffered requests; they are dropped while the disk is nearly full."""
         while self._waiting:
             batch = [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
             try:
@@ -87,5 +87,5 @@ class ApiRequestRecorder:
 
 @lru_cache(4096)
 def _cut_network(ip_address: str | None) -> str | None:
-    """The /24 or /48 that an address is in."""
+    """The /24 or /48 network of an address."""
     return None if ip_address is None else wider_client_network(ip_address)

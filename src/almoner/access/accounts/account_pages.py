@@ -128,7 +128,7 @@ class AccountPages:
         )
 
     async def _change(self, visitor: Visitor) -> Response:
-        """Raises PasswordTooWeak, SignInOverloaded."""
+        """Change the password. Raises PasswordTooWeak, SignInOverloaded."""
         chosen = visitor.form_value("password")
         device = await account.change_password(self._db, visitor.person, visitor.sign_in, chosen, visitor.browser)
         response = redirect_to(f"{visitor.place.home}?done=password")

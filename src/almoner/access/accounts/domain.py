@@ -12,16 +12,16 @@ from almoner.kit.errors import IncorrectParams
 MEMBERS_HOME: Final = "/account"
 OPERATORS_HOME: Final = "/operator"
 HOMES: Final = ("/account/{partner}", OPERATORS_HOME)
-"""The addresses of "your account" in both realms, as routes have them."""
+"""The route paths of "your account" in both realms."""
 
 DASHBOARD_HOME: Final = "/home"
-"""Where members with a role begin, under the address of their account."""
+"""The start page of members with a role, relative to their account's path."""
 
 OPERATOR_START_PAGE: Final = "/desk"
-"""Where operators begin, under the address of their account."""
+"""The start page of operators, relative to their account's path."""
 
 PROVIDER_ACCOUNT: Final = "/provider-account"
-"""Where members see by which account at the provider they sign in."""
+"""The page about the member's own single sign-on account."""
 
 _OWN: Final = re.compile(r"[A-Za-z0-9/_.~-]*(\?[A-Za-z0-9/_.~=&%+*:,@-]*)?")
 
@@ -78,7 +78,7 @@ class AccountPortal:
 
 OPERATOR_PORTAL: Final = AccountPortal(OPERATORS, "operators", "Operators", OPERATORS_HOME)
 UNKNOWN_PORTAL: Final = AccountPortal(OPERATORS, "finding", "Almoner", MEMBERS_HOME)
-"""The page on which members find the sign-in page of their partner. Nobody is signed in here."""
+"""The portal of the page on which members find their partner's sign-in page; nobody is signed in here."""
 
 
 def portal_for_member(realm: Realm, name: str, title: str, pause_reason: str = "") -> AccountPortal:
@@ -108,7 +108,7 @@ class NavigationLink:
 
 
 BUSY_SECONDS: Final = 3
-"""After which somebody may try again while too many people sign in."""
+"""Retry-After, in seconds, while too many people sign in."""
 
 _DONE_TO_ONE: Final = ("invited", "invited_again", "roles_changed", "changed", "deactivated", "activated")
 EVENT_LABELS: Final = {
@@ -180,7 +180,7 @@ def problems_by_field(error: IncorrectParams, otherwise: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class FormLimits:
-    """How long a form may be, as posted (URL-encoded), and how many fields it may have."""
+    """How long a form may be, in bytes as posted (URL-encoded), and its maximum number of fields."""
 
     max_bytes: int
     max_fields: int
@@ -188,4 +188,4 @@ class FormLimits:
 
 FORM_LIMITS: Final = FormLimits(65_536, 120)
 LONG_FORM_LIMITS: Final = FormLimits(384 * 1024, 250)
-"""Of forms with many or long texts: a letter of Arabic takes six bytes, of Japanese nine."""
+"""The limits of forms with many or long texts: URL-encoded, an Arabic letter takes six bytes, a Japanese one nine."""

@@ -1,4 +1,4 @@
-"""The job that emails somebody the addresses of their sign-in pages."""
+"""The job that emails a person the URLs of their sign-in pages."""
 
 from pathlib import Path
 from typing import Final

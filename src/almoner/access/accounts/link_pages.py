@@ -29,9 +29,9 @@ from almoner.platform.ratelimit import RateLimit, RateLimiter
 
 _LINK_SECONDS: Final = 3600
 _LETTERS: Final = RateLimit("letters", 1 / 60, 20)
-"""From one neighbourhood: who asks for letters asks for few."""
+"""Requests for emailed links from one network neighbourhood."""
 _ADDRESSES: Final = RateLimit("letters_to", 1 / 600, 3)
-"""To one mailbox. Beyond it, the answer stays the same and no letter goes out."""
+"""Emails to one mailbox; beyond the limit the response stays the same and no email is sent."""
 _AGAIN: Final = "account.sign_in.expired"
 
 
@@ -150,7 +150,7 @@ class LinkPages:
             return None
         if self._vault.read_page_token(purpose, token) is None:
             entry = await open_sign_in_context(self._gate, request, portal)
-            return self._closed(entry, purpose, LinkClosed("unknown"))  # not ours: nothing to keep
+            return self._closed(entry, purpose, LinkClosed("unknown"))  # not one of our tokens
         response = redirect_to(f"{portal.home}/{purpose}")
         set_cookie(response, portal.link_cookie_name(purpose), token, seconds=_LINK_SECONDS)
         return response
@@ -179,20 +179,23 @@ class LinkPages:
     async def _set(
         self, portal: AccountPortal, token: str, purpose: Purpose, password: str, entry: SignInContext
     ) -> Person:
-        """Set the password by a link of this very place. Raises LinkClosed, PasswordTooWeak, SignInOverloaded."""
+        """Set the password through a link of this portal. Raises LinkClosed, PasswordTooWeak, SignInOverloaded."""
         async with self._db.read() as tx:
             await self._link(tx, portal, token, purpose)
         return await links.set_password_by_link(self._db, token, purpose, password, entry.browser)
 
     async def _link(self, tx: Tx, portal: AccountPortal, token: str, purpose: Purpose) -> tuple[EmailLink, Person]:
-        """The link of a token, if it is of somebody of this place. Raises LinkClosed."""
+        """Return the link of a token and its person, if both belong to this portal. Raises LinkClosed."""
         link, person = await links.get_open_link(tx, token, purpose)
         if person.realm != portal.realm:
             raise LinkClosed("unknown")
         return link, person
 
     async def _after(self, entry: SignInContext, purpose: Purpose, person: Person) -> Response:
-        """An invitation leads in; a mailbox alone does not where there is a second factor, and never by a reset."""
+        """Redirect after a used link.
+
+        An invitation signs in, unless the person has a second factor; a reset never does.
+        """
         place = entry.place
         if purpose == "invitation":
             async with self._db.write() as tx:
@@ -265,11 +268,11 @@ class LinkPages:
         return self._beside(entry, purpose, "account.link.closed", f"account.link.{why}")
 
     def _without(self, entry: SignInContext, purpose: Purpose) -> Response:
-        """Who opens the page by its address alone."""
+        """Show the page for a request without a link token."""
         return self._beside(entry, purpose, "account.link.mail", "account.link.only")
 
     def _beside(self, entry: SignInContext, purpose: Purpose, heading: str, reason: str) -> Response:
-        """In place of the form: why there is none, and what to do."""
+        """Show a page that says why there is no form, and what to do."""
         language, invited = self._pages.preferred_language(entry.request), purpose == "invitation"
         return self._gate.render_message(
             entry.place,
@@ -285,7 +288,7 @@ class LinkPages:
         return redirect_to(f"{portal.home}/sign-in")
 
     def _too_many(self, entry: SignInContext) -> Response | None:
-        """The answer to who asks for many letters, and when the next one may be asked for."""
+        """The 429 response if too many emails were requested, with the time of the next attempt; else None."""
         where = network_of_client(entry.browser.address)
         wait = self._limiter.count_call(_LETTERS, where, self._clock.real_now().timestamp()).retry_after
         if wait is None:

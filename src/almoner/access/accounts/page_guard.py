@@ -64,7 +64,7 @@ from almoner.platform.pages.server_error import ServerErrorResponse
 from almoner.platform.pages.translations import Language
 
 SECOND_FACTOR: Final = "/second-factor"
-"""Where those are led who must have a second factor and have none."""
+"""The page to which people are redirected who must set up a second factor."""
 
 _VIEW_REFUSED: Final = "Not part of the view"
 _VIEW_REFUSED_TEXT: Final = (
@@ -187,9 +187,9 @@ class PageGuard:
     ) -> Route:
         """A route for signed-in people, limited to some roles if any are given.
 
-        ``path`` holds ``{partner}`` or begins with ``/operator``. ``fresh`` and ``second`` as of ``require``. What is
-        posted must have been shown at the same address. ``upload``: the file that its form may hold. ``limits``: of a
-        form without a file.
+        ``path`` holds ``{partner}`` or begins with ``/operator``. ``fresh`` and ``second``: as for ``require_visitor``.
+        A form must be posted to the URL that showed it. ``upload``: the file that the form may contain. ``limits``: for
+        a form without a file.
         """
 
         @wraps(page)
@@ -247,8 +247,8 @@ class PageGuard:
     ) -> Visitor | Response:
         """The signed-in visitor; or the redirect to sign-in or reauthentication, or the page about a missing role.
 
-        ``fresh``: who is there must have proved it within the last minutes. ``second``: who must have a second factor
-        has one; not asked on the pages where one is added. ``form``: what was posted, where the body has been read.
+        ``fresh``: require a recent reauthentication. ``second``: require a second factor from those who must have one;
+        False on the pages that add one. ``form``: the posted form, if the body has been read.
         """
         place = await self.portal_of_request(request)
         visitor = await self.find_visitor(request, place, form, upload, limits)
@@ -266,7 +266,7 @@ class PageGuard:
         if roles and not visitor.person.has_role(*roles):
             return self._render_forbidden(visitor, roles)
         if fresh and not sign_ins.is_recently_authenticated(visitor.sign_in, self.db.deployment.clock.real_now()):
-            # What was typed is not kept, here or in the browser, and the page says so: it may be a secret.
+            # The posted form is stored nowhere, since it may hold a secret; the page says so.
             asked, typed = (visitor.path, "&typed=lost") if visitor.form else (_requested_path(request), "")
             return redirect_to(f"{place.home}/prove?next={quote(asked, safe='/')}{typed}")
         return visitor
@@ -293,7 +293,7 @@ class PageGuard:
         return Visitor(portal, found[1], found[0], csrf, path, query, browser, language, posted)
 
     async def _find_viewer(self, request: Request, portal: AccountPortal) -> Visitor | None:
-        """The operator who looks at the pages of this partner in this browser."""
+        """The operator who currently views this partner's pages in this browser, if any."""
         partner = portal.realm.partner
         if partner is None or (found := await self.find_sign_in(request, OPERATOR_PORTAL)) is None:
             return None
@@ -322,8 +322,7 @@ class PageGuard:
     ) -> Response:
         """Redirect to the requested page and set the cookies of a new sign-in.
 
-        They are new each time, so that nobody can have put them there before (no fixation), and whoever was signed in
-        here until now is not any more.
+        The cookies are new each time, which prevents session fixation; the previous sign-in of this browser ends.
         """
         if before := await self.find_sign_in(request, portal):
             sign_in, person = before
@@ -515,7 +514,7 @@ class PageGuard:
         wired = (link for link in self._links if self.db.deployment.sandbox or not link.sandbox)
         links = [*(link for link in wired if link.is_visible_to(place.realm, roles)), own]
         hrefs = [place.home + link.path for link in links]
-        # A page below an entry belongs to it: the longest one, since all are below "your account".
+        # A page belongs to the longest matching entry, since all paths are below "your account".
         here = max((href for href in hrefs if path == href or path.startswith(href + "/")), key=len)
         current = "page" if path == here else "true"
         groups: dict[str, list[NavigationItem]] = {}
@@ -539,7 +538,7 @@ class PageGuard:
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """What all members' pages need to be built."""
+    """The dependencies of all members' pages."""
 
     db: Database
     gate: PageGuard
@@ -556,7 +555,7 @@ class PageContext:
     ) -> Route:
         """A page under the partner's ``/account/{partner}``, for members with one of the roles.
 
-        ``fresh``: they must have proved within the last minutes who they are. ``limits``: of its form.
+        ``fresh``: require a recent reauthentication. ``limits``: for its form.
         """
         return self.gate.protected_route(
             f"{MEMBERS_HOME}/{{partner}}{path}", page, *roles, fresh=fresh, methods=methods, limits=limits
@@ -581,23 +580,23 @@ class PageContext:
         return self.db.deployment.ids.text(type_, record)
 
     def id_from_path(self, visitor: Visitor, type_: str) -> UUID:
-        """The record that the end of the address names. Raises NotFound."""
+        """The ID in the last segment of the path. Raises NotFound."""
         return self.parse_id(type_, visitor.path.rpartition("/")[2])
 
     def after_id(self, visitor: Visitor, type_: str) -> UUID | None:
-        """After which record the page of a list begins; None: with the first. Raises NotFound."""
+        """The ID after which a page of a list begins; None for the first page. Raises NotFound."""
         name = visitor.query.get("after")
         return None if name is None else self.parse_id(type_, name)
 
     def parse_id(self, type_: str, name: str) -> UUID:
-        """The record of an identifier. Raises NotFound."""
+        """Parse an ID. Raises NotFound."""
         found = self.db.deployment.ids.parse(type_, name)
         if found is None:
             raise NotFound
         return found
 
     def audit_context(self, visitor: Visitor) -> AuditContext:
-        """The visitor, for the audit log."""
+        """The visitor as author of audited changes."""
         return visitor.audit_context(self.db.deployment.ids)
 
 
@@ -607,12 +606,12 @@ def partner_of_visitor(visitor: Visitor) -> Partner:
 
 
 def _portal_of_path(request: Request) -> AccountPortal | None:
-    """Whose pages are beside an address that is none."""
+    """The portal whose URL prefix an unknown path has, if any."""
     return OPERATOR_PORTAL if request.url.path.startswith(OPERATORS_HOME) else None
 
 
 def _requested_path(request: Request) -> str:
-    """The page that is asked for, with what is asked of it."""
+    """The requested path with its query."""
     return f"{request.url.path}?{request.url.query}".rstrip("?")
 
 

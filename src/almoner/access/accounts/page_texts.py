@@ -18,7 +18,7 @@ from almoner.platform.pages.translations import Language
 
 @dataclass(frozen=True, slots=True)
 class PageTexts:
-    """The texts of one page. ``now``: from when on ages are counted."""
+    """The texts of one page. ``now``: the time from which ages are counted."""
 
     language: Language
     zone: tzinfo
@@ -79,7 +79,7 @@ class PageTexts:
         return formats.format_age(self.now - at, self.language.locale)
 
     def zone_name(self) -> str:
-        """The visitor's time zone by its place."""
+        """The display name of the visitor's time zone, by its city."""
         return formats.zone_name(self.zone, self.language.locale)
 
 
@@ -89,7 +89,7 @@ def in_english(text: str) -> Markup:
 
 
 def in_english_joined(reasons: Iterable[str]) -> Markup:
-    """All reasons of a rejection, joined and marked as English."""
+    """All reasons of an error, joined and marked as English."""
     return in_english("; ".join(reasons))
 
 

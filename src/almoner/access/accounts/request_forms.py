@@ -16,11 +16,11 @@ from almoner.platform.http.uploads import ReceivedUpload, UploadDeclaration
 from almoner.platform.pages.forms import clean_field
 
 _QUICK_BYTES: Final = 65_536
-"""More than these take the loop too long to parse."""
+"""Larger forms are parsed in a thread, because they would block the event loop."""
 
 
 def ensure_storable_query(request: Request) -> None:
-    """Raises HTTPException if the address has characters that the database cannot store, such as NUL."""
+    """Check the query string. Raises HTTPException for characters that the database cannot store, such as NUL."""
     if not all(is_storable_text(part) for pair in request.query_params.multi_items() for part in pair):
         raise HTTPException(400, "The address contains characters that are not valid.")
 
@@ -43,7 +43,7 @@ async def read_form(request: Request, limits: FormLimits = FORM_LIMITS) -> FormD
 
 
 def _parse(body: bytearray, limits: FormLimits) -> FormData:
-    """Raises ValueError, HTTPException."""
+    """Parse a posted form. Raises ValueError, HTTPException."""
     fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=limits.max_fields)
     if not all(is_storable_text(part) for pair in fields for part in pair):
         raise HTTPException(400, "The form contains characters that are not valid. Open the page again.")

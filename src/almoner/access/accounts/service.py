@@ -1,4 +1,4 @@
-"""Emails somebody who forgot them the addresses of their sign-in pages."""
+"""Emails people the URLs of their sign-in pages."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -14,7 +14,7 @@ from almoner.platform.jobs.queue import JobKind
 
 
 class SendSignInUrls(msgspec.Struct, frozen=True):
-    """The email address, sealed."""
+    """The email address, encrypted."""
 
     email: str
 
@@ -25,7 +25,7 @@ _CONTEXT: Final = "accounts-addresses"
 
 @dataclass(frozen=True, slots=True)
 class SignInUrl:
-    """The address of one partner's sign-in page."""
+    """The URL of one partner's sign-in page."""
 
     partner: str
     url: str

@@ -27,7 +27,7 @@ class SignInContext:
     visit: LinkSession
     form: FormData
     is_valid_form: bool
-    """Whether what was posted came from a form that this browser was given."""
+    """Whether the posted form has the CSRF token of this browser."""
 
     @property
     def browser(self) -> Browser:

@@ -95,7 +95,7 @@ class SignInPages:
             return redirect_to(f"{place.home}/sign-in?done={reported}")
 
     async def _second_factor_step(self, entry: SignInContext, needed: SecondFactorRequired) -> Response:
-        """Its form, or what comes of it. Raises TicketExpired."""
+        """Show the second-factor form, or handle the posted one. Raises TicketExpired."""
         code = entry.form_value("code").strip()
         if entry.request.method != "POST":
             return await self._second(entry, needed)
@@ -195,7 +195,10 @@ class SignInPages:
         reported: str = "",
         wait: int = 0,
     ) -> Response:
-        """``marks``: what stands at the fields, where it is not what the summary says. Texts are keys."""
+        """Render the form. ``marks``: messages at the fields where they differ from the summary.
+
+        Texts are catalogue keys.
+        """
         place, language = entry.place, self._pages.preferred_language(entry.request)
         async with self._db.read() as tx:
             options = await passkeys.authentication_options(tx, entry.challenge_binding)
@@ -290,7 +293,7 @@ def _wait_key(refused: AttemptThrottled | SignInOverloaded) -> str:
 
 
 def _texts(keys: Mapping[str, str] | None, language: Language, wait: int) -> dict[str, str]:
-    """The texts of keys by field; ``wait``: seconds until the next attempt."""
+    """The translated texts of catalogue keys, by field; ``wait``: seconds until the next attempt."""
     when = formats.format_wait(wait, language.locale) if wait else ""
     return {field: language.text(key, when=when) for field, key in (keys or {}).items()}
 

@@ -16,10 +16,10 @@ from almoner.platform.audit.log import Actor
 SHORTEST_PASSWORD: Final = 12
 LONGEST_PASSWORD: Final = 200
 _MAX_TYPED: Final = 2048
-"""Of a password before it is normalised, which makes it shorter."""
+"""The maximum length of a typed password; normalising makes it shorter."""
 _LEAST_DIFFERENT: Final = 5
 _TOLD_NAME: Final = 4
-"""A userName of fewer characters may be in a password: it is in many words."""
+"""User names shorter than this may occur in a password, because they occur in many words."""
 _AROUND: Final = string.digits + string.punctuation + " "
 
 STEP_SECONDS: Final = 30
@@ -30,7 +30,7 @@ RECOVERY_CODE_COUNT: Final = 10
 """Recovery codes made at once."""
 _CODE_BYTES: Final = 10  # 80 bits: 16 characters
 _CODE_SIGNS: Final = str.maketrans("018", "olb")
-"""What somebody may type for signs that base 32 has: it has no 0, 1 and 8."""
+"""What people type for letters of base 32, which has no 0, 1 and 8."""
 
 CHALLENGE_LIFETIME: Final = timedelta(minutes=5)
 _LONGEST_PASSKEY_NAME: Final = 100
@@ -138,7 +138,7 @@ def normalise_password(password: str) -> str:
     except UnicodeEncodeError:
         raise PasswordTooWeak("unusable") from None
     if len(password) > _MAX_TYPED:
-        return password  # nobody's: to order the marks on one letter takes the square of their number
+        return password  # too long for any password: normalising many combining marks takes quadratic time
     return unicodedata.normalize("NFKC", password)
 
 

@@ -22,21 +22,21 @@ class HashCost(NamedTuple):
 
 
 CURRENT_COST: Final = HashCost(2, 47_104)
-"""OWASP's 46 MiB and, since it is quick enough, two passes: 86 ms where it was measured (0028)."""
+"""OWASP's 46 MiB, with two passes: measured 86 ms (0028)."""
 MAX_THREADS: Final = 2
 MAX_QUEUED: Final = 60
 """The queue limit, about three seconds of work. Above it, callers are asked to try again later."""
 _MAX_QUEUED_STRANGERS: Final = 40
-"""So many of them for who is not known: a flood of names keeps nobody out who was here before, or has a link."""
+"""The queue limit for unknown visitors, so that a flood of user names does not lock out returning visitors."""
 
 _MAX_WAIT_SECONDS: Final = 10.0
-"""However slow the machine is: who asked has gone by then."""
+"""Give up after this time: the browser has stopped waiting."""
 
 _threads: Final = ThreadPoolExecutor(max_workers=MAX_THREADS, thread_name_prefix="argon2")
 
 
 class _Queue:
-    """How many hashes are being made or waited for, and by what they are made."""
+    """The number of running and waiting hashes, and their executor."""
 
     __slots__ = ("hasher", "waiting")
 

@@ -1,4 +1,4 @@
-"""Deletes attempts and challenges that are a day old."""
+"""Deletes failed attempts and challenges after a day."""
 
 from datetime import timedelta
 from typing import Final

@@ -12,7 +12,7 @@ from almoner.access.people.domain import Person, Realm
 from almoner.platform.database.transactions import Tx
 
 AttemptSlot = tuple[UUID, bytes, str]
-"""What sign-in attempts are counted by: realm, keyed hash of the user name, network."""
+"""The key of an attempt counter: realm, keyed hash of the user name, network."""
 
 _PASSKEY: Final = "k.id, k.person_id, k.credential, k.public_key, k.sign_count, k.name, k.created_at, k.last_used_at"
 

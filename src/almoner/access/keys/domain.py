@@ -95,8 +95,8 @@ A test compares them with the routes.
 class ApiKey:
     """An API key as stored; only its holder knows the secret.
 
-    ``hint``: the last characters of the secret. ``is_partner_paused``: as it is when the key authenticates. ``rate``:
-    its partner's own rate limit for this kind of key, if it has one, also as of then.
+    ``hint``: the last characters of the secret. ``is_partner_paused``, ``rate`` (the partner's own rate limit for this
+    kind of key, if any): as of the key's authentication.
     """
 
     id: UUID
@@ -116,7 +116,7 @@ class ApiKey:
 
     @property
     def lifetime(self) -> timedelta | None:
-        """After which it was to expire when it was created; None: never."""
+        """The key's lifetime when it was created; None if it does not expire."""
         return None if self.expires_at is None or self.replaced_by else self.expires_at - self.created_at
 
     def is_usable(self, now: datetime) -> bool:
@@ -213,16 +213,16 @@ def granted_scopes(kind: Kind, requested_scopes: frozenset[str]) -> frozenset[st
 
 REQUEST_RETENTION: Final = timedelta(days=14)
 SEARCHED_REQUESTS: Final = 20_000
-"""Requests that one search looks through at most, or that are counted; the next page goes on from there."""
+"""The maximum number of requests that one search or count reads; the next page continues from there."""
 
 Outcome = Literal["succeeded", "failed"]
-"""Below 400, or not."""
+"""Succeeded: a status below 400."""
 
 
 class ApiRequest(NamedTuple):
-    """One request. ``route``: the declared path; ``path``: with its identifiers, where it holds nothing else.
+    """One request. ``route``: the declared path; ``path``: with IDs, if it contains nothing else.
 
-    ``parameters``: those of the query that cannot hold personal data. ``network``: of the caller, cut to a /24 or /48.
+    ``parameters``: query parameters that cannot hold personal data. ``network``: the caller's, cut to a /24 or /48.
     """
 
     partner_id: UUID
@@ -260,7 +260,7 @@ class ApiRequestFilter:
 
 @dataclass(frozen=True, slots=True)
 class ApiRequestPage:
-    """The newest requests before another one. ``next``: the one before which older ones begin; None at the end."""
+    """A page of requests, newest first. ``next``: the ID before which the next page begins; None on the last page."""
 
     requests: list[ApiRequest]
     next: UUID | None

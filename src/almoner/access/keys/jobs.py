@@ -1,4 +1,4 @@
-"""The background half: requests with API keys are kept for fourteen days."""
+"""The job that deletes requests with API keys after fourteen days."""
 
 from datetime import timedelta
 from typing import Final

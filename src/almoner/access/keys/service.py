@@ -81,7 +81,7 @@ async def get(tx: Tx, key_id: UUID) -> ApiKey:
 async def rotate(tx: Tx, key_id: UUID, overlap: timedelta = domain.DEFAULT_OVERLAP) -> tuple[ApiKey, str]:
     """Create a successor key; the old one works until the overlap ends (K4). Raises NoSuchKey, OverlapTooLong.
 
-    A key that expires is followed by one that lives as long.
+    The successor has the same lifetime.
     """
     old = await get(tx, key_id)
     ends = domain.overlap_end(tx.real_now, overlap)
@@ -101,7 +101,7 @@ async def revoke(tx: Tx, key_id: UUID) -> ApiKey:
 async def set_rate_limits(tx: Tx, partner: Partner, wanted: Mapping[Kind, Rate | None]) -> dict[Kind, Rate | None]:
     """Set a partner's own rate limits by kind of key, None for the deployment's; returns those that have changed.
 
-    They hold for each of its keys, within a second.
+    The limits apply to each key on its own, within a second.
     """
     before = await store.list_rate_limits(tx, partner)
     changed = {kind: rate for kind, rate in wanted.items() if rate != before.get(kind)}
@@ -113,7 +113,7 @@ async def set_rate_limits(tx: Tx, partner: Partner, wanted: Mapping[Kind, Rate |
 async def list_requests_page(
     tx: Tx, partner: Partner, filters: ApiRequestFilter, before: UUID | None, size: int
 ) -> ApiRequestPage:
-    """One page, newest first. A page that is not full has a next one where more requests are left to look through."""
+    """One page, newest first. A page that is not full has a ``next`` while more requests remain to be searched."""
     if filters.request_id is not None:
         found = await store_requests.find_request(tx, partner, filters.request_id)
         return ApiRequestPage([] if found is None else [found], None)
@@ -135,5 +135,5 @@ async def next_request_log_deletion_at(tx: Tx) -> datetime | None:
 
 
 async def delete_expired_requests(tx: Tx) -> int:
-    """Delete a batch of old requests; how many."""
+    """Delete a batch of old requests; returns how many."""
     return await store_requests.delete_requests(tx, tx.now - REQUEST_RETENTION, _DELETED_AT_ONCE)

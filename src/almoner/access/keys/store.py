@@ -26,8 +26,8 @@ def _key(row: Record | dict[str, Any]) -> ApiKey:
 async def find_by_hash(tx: Tx, hash_: bytes) -> ApiKey | None:
     """The key with this keyed hash, of any partner: used to authenticate.
 
-    A SCIM key has no scope while its partner has not the one for SCIM (spec 5.6). With the partner's own rate limit for
-    this kind of key: no request costs a statement for it.
+    A SCIM key has no scope unless SCIM is enabled for its partner (spec 5.6). The partner's own rate limit is read with
+    it, so that it needs no further statement.
     """
     row = await tx.fetchrow(
         f"""
@@ -78,7 +78,7 @@ async def list_by_partner(tx: Tx, partner: Partner) -> list[ApiKey]:
 
 @across_partners("operators")
 async def list_expiring(tx: Tx, after: datetime, until: datetime) -> list[ApiKey]:
-    """Keys without a successor that stop working within a time, the first to end first."""
+    """Keys without a successor that expire within a period, soonest first."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from api_key
@@ -127,7 +127,7 @@ async def record_uses(tx: Tx, uses: Sequence[tuple[UUID, datetime, str, str]]) -
 
 
 async def list_rate_limits(tx: Tx, partner: Partner) -> dict[Kind, Rate]:
-    """The partner's own rate limits by kind of key; a kind without one has the deployment's."""
+    """The partner's own rate limits by kind of key; the deployment's applies to other kinds."""
     rows = await tx.fetch(
         "select key_kind, per_second, burst from partner_rate_limit where partner_id = $1", partner.id
     )

@@ -1,4 +1,4 @@
-"""SQL for requests with API keys. Their identifiers begin with the time: one index orders and finds them."""
+"""SQL for requests with API keys. Their IDs begin with the time, so one index orders and finds them."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -131,7 +131,7 @@ def _bounds(partner: Partner, filters: ApiRequestFilter, before: UUID | None) ->
 
 @across_partners("sweep")
 async def oldest_request_at(tx: Tx) -> datetime | None:
-    """When the oldest was received; None without any."""
+    """When the oldest request was received; None if there is none."""
     oldest: UUID | None = await tx.fetchval(
         """
         select oldest.request_id from partner cross join lateral (
@@ -144,7 +144,7 @@ async def oldest_request_at(tx: Tx) -> datetime | None:
 
 @across_partners("sweep")
 async def delete_requests(tx: Tx, before: datetime, limit: int) -> int:
-    """Delete up to ``limit`` requests received by then; returns how many."""
+    """Delete up to ``limit`` requests received by ``before``; returns how many."""
     deleted = await tx.execute(
         """
         delete from api_request where ctid in (

@@ -1,1 +1,1 @@
-"""Members of a partner and their groups, as owners, administrators and the partner's own directory manage them."""
+"""Members of a partner and their groups, managed by owners, administrators and the partner's own directory."""

@@ -28,15 +28,15 @@ from almoner.platform.pages.csv_files import csv_line, file_response
 _COLUMNS: Final = ("id", "at", "actorKind", "actor", "action", "subject", "address", "requestId", "details")
 _BATCH: Final = 1000
 _MOST_CHOICES: Final = 500
-"""People or actions that a filter offers at most."""
+"""The maximum number of people or actions in a filter."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """The filters of the audit log page, as its address has them; empty where everything is wanted.
+    """The filters of the audit log page, from its query string; empty: not filtered.
 
-    ``who``: the ID of who did it. ``first``, ``last``: days in the visitor's time zone. ``before``: the ID of the entry
-    that the page comes after.
+    ``who``: the actor's ID. ``first``, ``last``: days in the visitor's time zone. ``before``: the ID of the entry that
+    the page comes after.
     """
 
     who: str = ""
@@ -47,7 +47,7 @@ class AuditFilter:
 
     @property
     def is_filtered(self) -> bool:
-        """Whether not all entries are wanted."""
+        """Whether any filter is set."""
         return bool(self.who or self.action or self.first or self.last)
 
     def next_page_query(self, before: UUID) -> str:
@@ -60,7 +60,7 @@ class AuditPages:
     """The pages of a partner's audit log."""
 
     def __init__(self, desk: PageContext, record_paths: Mapping[str, str]) -> None:
-        """``record_paths``: where records are shown, by the type of their ID, under the account's address."""
+        """Build the pages. ``record_paths``: the paths of record pages by ID type, relative to the account's path."""
         self._context = desk
         self._record_paths = record_paths
 
@@ -133,7 +133,7 @@ class AuditPages:
         return await file_response(self._written(partner, line, head), f"audit-{subject}.{kind}", media_type)
 
     async def _written(self, partner: Partner, line: Callable[[Entry], bytes], head: bytes) -> AsyncIterator[bytes]:
-        """Batch by batch: no connection is held while somebody reads slowly."""
+        """Write entries in batches, so that no connection is held while a client reads slowly."""
         yield head
         before: UUID | None = None
         while True:
@@ -146,7 +146,7 @@ class AuditPages:
 
 
 def _read_filter(visitor: Visitor) -> AuditFilter:
-    """What the address asks for. Raises NotFound."""
+    """Parse the filters in the query string. Raises NotFound."""
     given = {name: visitor.query.get(name, "").strip()[:255] for name in ("who", "action", "first", "last", "before")}
     before = given.pop("before")
     try:
@@ -171,7 +171,7 @@ def _day_start(field: str, text: str, texts: PageTexts, *, after: int) -> UUID |
 
 
 def _choices(words: Mapping[str, str], texts: PageTexts) -> list[tuple[str, str]]:
-    """What a list offers, by its words; first: everything."""
+    """The options of a filter by label, with "everything" first."""
     any_of_them = ("", texts.text("dashboard.filters.any"))
     return [
         any_of_them,
@@ -180,7 +180,7 @@ def _choices(words: Mapping[str, str], texts: PageTexts) -> list[tuple[str, str]
 
 
 def _mentioned(entries: Iterable[Entry]) -> Iterator[str]:
-    """The texts in entries that may be IDs of somebody."""
+    """The texts in entries that may be IDs of people or keys."""
     for entry in entries:
         yield entry.subject
         for value in (entry.details or {}).values():

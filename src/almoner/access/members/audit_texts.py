@@ -21,11 +21,11 @@ from almoner.platform.pages.rendering import bidi_isolated
 _IN_WORDS: Final = frozenset(
     {"was", "role", "roles", "by", "method", "because", "reason", "kind", "changed", "rate_limit"}
 )
-"""Details whose values are a few that are known."""
+"""Details whose values come from a fixed list."""
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _ID: Final = re.compile(r"(?:sandbox_)?([a-z]+)_[0-9a-z]{26}")
 _OWN_PATHS: Final = {"member": "/members", "apikey": "/keys"}
-"""Of records whose names are known as long as they are there."""
+"""Paths of records whose names are known until they are deleted."""
 
 
 async def find_display_names(
@@ -43,9 +43,9 @@ async def find_display_names(
 
 @dataclass(frozen=True, slots=True)
 class AuditTexts:
-    """The words of a page of the audit log. ``names``: of members and keys, by ID.
+    """The texts of an audit log page. ``names``: of members and keys, by ID.
 
-    ``home``: the account's address; ``paths``: under it, of records by the type of their ID.
+    ``home``: the account's path; ``paths``: of record pages by ID type, relative to it.
     """
 
     texts: PageTexts
@@ -79,7 +79,7 @@ class AuditTexts:
         )
 
     def sentence(self, entry: Entry) -> Markup:
-        """The entry as a sentence: who did what to whom, with links to their pages."""
+        """The entry as a sentence with links to records: actor, action and subject."""
         facts = {"who": self.actor(entry.actor), "what": self.action(entry.action)}
         subject = None if entry.subject == entry.actor.id else self._subject(entry.subject)
         if subject is None:
@@ -105,7 +105,7 @@ class AuditTexts:
         return self.texts.text(key if self.texts.language.has(key) else "audit_log.actor.system")
 
     def _subject(self, subject: str) -> Markup | None:
-        """A record by its name, else by its type and the end of its ID; None for what has no page and no name."""
+        """The record's name, else its type and the end of its ID; None for a subject without a page and a name."""
         found = _ID.fullmatch(subject)
         path = self.paths.get(found[1]) if found else None
         if name := self.names.get(subject):
@@ -120,7 +120,7 @@ class AuditTexts:
         return Markup('<a href="{}{}/{}">{}</a>').format(self.home, path, subject, words) if path else words
 
     def _field(self, name: str) -> str:
-        """``groupsClaim``, ``sign_ins``: groups claim, sessions."""
+        """The display name of a detail: ``groupsClaim`` becomes "groups claim", ``sign_ins`` "sessions"."""
         key = f"audit_log.field.{_CAMEL.sub('_', name).lower()}"
         return self.texts.text(key) if self.texts.language.has(key) else self.texts.label(name)
 
@@ -141,7 +141,7 @@ class AuditTexts:
         return bidi_isolated(self.names.get(str(value), str(value)))
 
     def _words(self, name: str, value: str) -> str:
-        """One of the values of ours that are no words."""
+        """The text of an enumerated value."""
         if value in ROLE_NAMES:
             return self.texts.text(f"desk.role.{value}")
         if name == "changed":
@@ -151,5 +151,5 @@ class AuditTexts:
 
 
 def _short(name: str) -> str:
-    """The end of an ID, by which people tell it from others."""
+    """The end of an ID, which is enough to tell IDs apart."""
     return f"…{name[-8:]}"

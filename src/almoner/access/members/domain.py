@@ -10,13 +10,13 @@ from almoner.access.people.domain import MemberRole, Person, Profile, Role
 from almoner.kit.errors import IncorrectParams
 
 MAX_DAILY_INVITATIONS: Final = 5
-"""Mails to one person who has not come yet."""
+"""Maximum number of emails a day to one person who has not joined yet."""
 MAX_DAILY_ADDRESSES: Final = 100
-"""Mails of a partner's members to addresses that were typed for the first time: nobody writes to the world by us."""
+"""Maximum number of new addresses a day that a partner's members can email, which prevents spam."""
 DAY: Final = timedelta(days=1)
 
 LONGEST_GROUP_NAME: Final = 255
-"""Characters of a displayName."""
+"""Maximum number of characters of a displayName."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,8 @@ class NoSuchGroup(LookupError):
 class MembershipState:
     """A member with their roles and invitation state, as the list shows them.
 
-    ``granted``: the roles that an owner or administrator gave; the person's others come from the provider and from
-    groups. ``joined``: there is something that they sign in with, or they have signed in. ``invited_until``: when the
-    open invitation ends.
+    ``granted``: roles given by an owner or administrator; other roles come from single sign-on and groups. ``joined``:
+    the person has a sign-in method or has signed in. ``invited_until``: when the open invitation ends.
     """
 
     person: Person
@@ -89,11 +88,11 @@ class OwnerAvailability(IntEnum):
     NONE = 0
     INVITED = 1
     ARE_THERE = 2
-    """Somebody with a password, a passkey or an identity at the provider."""
+    """An active owner has a password, a passkey or a single sign-on account."""
 
 
 class LastOwnerRequired(IncorrectParams):
-    """A partner's last owner cannot be removed. ``others_invited``: further owners cannot sign in yet."""
+    """A partner's last owner cannot be removed. ``others_invited``: there are other owners, who cannot sign in yet."""
 
     message = "At least one member must be able to manage members"
 

@@ -23,7 +23,7 @@ _LIFETIMES: Final[dict[str, timedelta | None]] = {
     "": None,
     **{str(days): timedelta(days=days) for days in (30, 90, 180, 365)},
 }
-"""By days, as the form names them; the first never ends."""
+"""Key lifetimes by form value, in days; the first never expires."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class KeyPages:
         return self._show(visitor, texts, "key.html", key=self._facts(key, texts), typed=typed, problems=problems)
 
     async def _act(self, visitor: Visitor, texts: PageTexts, key: ApiKey, typed: KeyForm) -> Response:
-        """Do what the pressed button says."""
+        """Perform the action of the pressed button."""
         by = self._context.audit_context(visitor)
         match visitor.form_value("do"):
             case "rotate":
@@ -157,21 +157,21 @@ class KeyPages:
         problems: dict[str, str] | None = None,
         **context: object,
     ) -> Response:
-        """A page in the visitor's language; with problems it answers 422."""
+        """Render a page in the visitor's language; 422 with problems."""
         status = 422 if problems else 200
         return self._context.render_page(
             visitor, template, language=texts.language, status=status, problems=problems or {}, **context
         )
 
     def _rotation_problem(self, visitor: Visitor, texts: PageTexts, key: ApiKey) -> str:
-        """Why the key has no successor."""
+        """Why the key cannot be rotated, as text."""
         if PERSONAL in key.scopes and not visitor.person.has_role("owner"):
             return texts.text("keys.problem.personal", scope=PERSONAL)
         usable = key.is_usable(self._context.db.deployment.clock.real_now())
         return texts.text("keys.problem.overlap" if usable else "keys.problem.ended")
 
     def _facts(self, key: ApiKey, texts: PageTexts) -> dict[str, object]:
-        """A key for a template."""
+        """The template values of a key."""
         real_now = self._context.db.deployment.clock.real_now()
         if key.revoked_at is not None:
             state = "revoked"
@@ -202,7 +202,7 @@ class KeyPages:
 
 
 def _read_form(visitor: Visitor) -> KeyForm:
-    """What was typed and ticked."""
+    """Read the posted form."""
     form = visitor.form
     ticked = " ".join(str(one) for one in form.getlist("scopes"))
     expires = form_value(form, "expires")
@@ -215,7 +215,7 @@ def _read_form(visitor: Visitor) -> KeyForm:
 
 
 def _creation_problems(error: IncorrectParams, typed: KeyForm, texts: PageTexts) -> dict[str, str]:
-    """Why there is no such key, by field."""
+    """The errors of a new key, by form field."""
     refused = sorted(typed.scopes - PUBLISHABLE_SCOPES)
     known = {
         "name": texts.text("keys.problem.name", count=api_keys.LONGEST_NAME),
@@ -231,7 +231,7 @@ def _creation_problems(error: IncorrectParams, typed: KeyForm, texts: PageTexts)
 
 
 def _scope_groups(*, sandbox: bool) -> dict[str, list[str]]:
-    """The scopes that are ticked one by one, by what they are about."""
+    """The scopes that can be ticked one by one, by resource."""
     groups: dict[str, list[str]] = {}
     for scope in sorted(SCOPES - NAMED_ONLY - {ALL_SCOPES}):
         if sandbox or scope != "sandbox":
@@ -240,7 +240,7 @@ def _scope_groups(*, sandbox: bool) -> dict[str, list[str]]:
 
 
 def _read_kind(visitor: Visitor, name: str) -> Kind:
-    """The kind that was chosen. Raises IncorrectParams."""
+    """The selected kind of key. Raises IncorrectParams."""
     chosen = next((kind for kind in _KINDS if kind == name), None)
     if chosen is None or not _may_manage(visitor, chosen):
         raise IncorrectParams("kind: select a key type")
@@ -248,5 +248,5 @@ def _read_kind(visitor: Visitor, name: str) -> Kind:
 
 
 def _may_manage(visitor: Visitor, kind: Kind) -> bool:
-    """Whether the visitor deals with such keys: who has a directory's key can put people into an owners' group."""
+    """Whether the visitor may manage this kind of key: a SCIM key can add people to a group of owners."""
     return kind != "scim" or visitor.person.has_role("owner")

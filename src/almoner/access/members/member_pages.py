@@ -168,7 +168,7 @@ class MemberPages:
         )
 
     async def _perform(self, visitor: Visitor) -> Response:
-        """Do what the pressed button says, and show it."""
+        """Perform the action of the pressed button, and show the result."""
         person_id = self._context.id_from_path(visitor, "member")
         partner, by, pressed = (
             partner_of_visitor(visitor),
@@ -237,7 +237,7 @@ class MemberPages:
         )
 
     async def group(self, visitor: Visitor) -> Response:
-        """Show who is in a group, and set the role it gives."""
+        """Show a group's members, and set the role that it gives."""
         group_id, partner = self._context.id_from_path(visitor, "group"), partner_of_visitor(visitor)
         after = self._context.after_id(visitor, "member")
         async with self._context.db.read() as tx:
@@ -272,7 +272,7 @@ class MemberPages:
             raise NotFound from None
 
     def _facts(self, one: MembershipState, texts: PageTexts) -> dict[str, object]:
-        """A member for a template."""
+        """The template values of a member."""
         person = one.person
         if not person.active:
             state = "deactivated"
@@ -301,7 +301,7 @@ class MemberPages:
         problems: Mapping[str, str] | None = None,
         **context: object,
     ) -> Response:
-        """A page in the visitor's language; with problems it answers 422."""
+        """Render a page in the visitor's language; 422 with problems."""
         done = visitor.query.get("done", "")
         return self._context.render_page(
             visitor,
@@ -316,7 +316,7 @@ class MemberPages:
 
 
 def _refusal_texts(error: IncorrectParams, field: str, texts: PageTexts) -> dict[str, str]:
-    """Why something was refused. ``field``: what the form was about; "more": what one does with a member."""
+    """The texts of a refusal, by field. ``field``: the form's main field; "more": the actions on a member."""
     match error:
         case UserNameTaken():
             return {field: texts.text("members.problem.taken")}

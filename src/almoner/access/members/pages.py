@@ -22,10 +22,10 @@ LINKS: Final = (
     NavigationLink("desk.link.keys", "/keys", frozenset({"owner", "developer"}), group="Developers"),
     NavigationLink("desk.link.audit", "/audit", frozenset({"owner"}), group="Settings"),
 )
-"""For the navigation."""
+"""The navigation entries of these pages."""
 
 
 def routes(gate: PageGuard, pages: PageRenderer, record_paths: Mapping[str, str]) -> list[Route]:
-    """Starlette routes. ``pages``: of ``TEMPLATES``; ``record_paths``: of records of other slices, by type."""
+    """Starlette routes. ``pages`` renders ``TEMPLATES``; ``record_paths``: of other slices' records, by ID type."""
     context = PageContext(gate.db, gate, pages)
     return [*MemberPages(context).routes(), *KeyPages(context).routes(), *AuditPages(context, record_paths).routes()]

@@ -117,7 +117,7 @@ def _group(row: Record) -> Group:
 
 
 async def insert_group(tx: Tx, partner: Partner, group: Group, people: Sequence[UUID]) -> None:
-    """Store a new group with those of the people who are members of the partner."""
+    """Store a new group; people who are not members of the partner are left out."""
     await tx.execute(
         """
         with known as (
@@ -211,7 +211,7 @@ async def update_group(
 ) -> GroupChange | None:
     """Update a locked group: its profile and its members. ``people_to_remove``: None removes all who are not added.
 
-    Whoever is nobody of this partner does not come. None when nothing is different now.
+    People who are not members of the partner are left out. None if nothing changed.
     """
     row = await tx.fetchrow(
         f"""

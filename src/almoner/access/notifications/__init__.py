@@ -1,1 +1,1 @@
-"""Emails: slices declare them, and this sends them, again if need be, and records what cannot be delivered."""
+"""Emails: slices declare them; this package sends them, retries, and records undeliverable ones."""

@@ -1,4 +1,4 @@
-"""Self-check for emails: the mail server accepts them."""
+"""Self-check of email: whether the mail server accepts it."""
 
 from typing import Final
 

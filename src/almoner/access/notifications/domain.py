@@ -1,4 +1,4 @@
-"""Emails that nobody will get; pure."""
+"""Undeliverable emails; pure."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

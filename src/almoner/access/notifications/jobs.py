@@ -1,4 +1,4 @@
-"""Declared emails go out: composed in one transaction, sent in none, and recorded with the end of the job."""
+"""Sends declared emails: composed in one transaction, sent outside any, and recorded when the job ends."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ tasks.periodic("emails.delete_expired", service.next_deletion_at, service.delete
 
 @dataclass(frozen=True, slots=True)
 class Mailer:
-    """What sending emails needs: the translations and the mail transport."""
+    """The dependencies of sending emails: translations and mail transport."""
 
     deployment: Deployment
     catalogues: TranslationCatalogues
@@ -43,7 +43,7 @@ class Mailer:
 
 
 def collect(notifications: Sequence[Notification[Any]], mailer: Mailer) -> BackgroundTasks:
-    """The jobs that send emails, and one reaction for each event type that enqueues them."""
+    """The jobs that send emails, and a handler for each event type that enqueues them."""
     by_event = sorted((one for one in notifications if one.event), key=lambda one: one.event or "")
     return BackgroundTasks(
         {one.kind.name: mailer.handler(one) for one in notifications},
@@ -55,7 +55,7 @@ def collect(notifications: Sequence[Notification[Any]], mailer: Mailer) -> Backg
 
 
 async def enqueue_emails(notifications: Sequence[Notification[Any]], tx: Tx, events: Sequence[Event]) -> None:
-    """Enqueue the emails that follow events."""
+    """Enqueue the emails triggered by events."""
     jobs = [
         job
         for event in events
@@ -68,7 +68,7 @@ async def enqueue_emails(notifications: Sequence[Notification[Any]], tx: Tx, eve
 async def send_email(
     notification: Notification[T], mails: MailRenderer, transport: MailTransport, context: JobContext, job: Job
 ) -> Answer:
-    """Do the job of an email."""
+    """Run the job of an email."""
     wanted = notification.kind.decode(job)
     async with context.db.write() as tx:
         email = await notification.compose(tx, mails, wanted)

@@ -1,10 +1,10 @@
-"""Emails as slices declare them, and what could not be delivered.
+"""Declared emails, and undeliverable ones.
 
-A slice says when an email is sent, and composes it from records when it is; ``jobs.py`` here does the rest::
+A slice declares what triggers an email and how it is composed from records; ``jobs.py`` here does the rest::
 
-    RECEIPT = Notification(SEND, _TEMPLATE, compose_receipt, PAYMENT_SUCCESSFUL, receipt_job)
+RECEIPT = Notification(SEND, _TEMPLATE, compose_receipt, PAYMENT_SUCCESSFUL, receipt_job)
 
-    async def compose_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendReceipt]) -> Email | None: ...
+async def compose_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendReceipt]) -> Email | None: ...
 
 The template's blocks are ``subject``, ``content`` and ``why``: why the reader gets it.
 """
@@ -43,8 +43,8 @@ class Email:
     """One email, composed in a transaction.
 
     ``key``: identifies the email, so that it is sent only once. ``facts``: values for the template, unescaped.
-    ``partner_id``: whose branding it has; None for the deployment's. ``sender``: the sender name, if it is not the
-    brand's name. ``at``: the time that the email is about. ``attach``: creates the attachment.
+    ``partner_id``: the partner whose branding it has; None for the deployment's. ``sender``: the sender name, if it is
+    not the brand's name. ``at``: the time that the email is about. ``attach``: creates the attachment.
     """
 
     to: str
@@ -61,7 +61,7 @@ class Email:
 class Notification(Generic[T]):
     """An email, as its slice declares it.
 
-    ``compose``: creates the email of a job; None if nobody has to be notified any more. Its transaction may write.
+    ``compose``: creates the email of a job; None if the email is no longer needed. Its transaction may write.
     ``event``: the event type that triggers it, with its job from ``job_of``; without an event, the slice enqueues the
     job itself. ``record``: stores the result in the transaction that ends the job.
     """
@@ -76,13 +76,13 @@ class Notification(Generic[T]):
 
 
 class About(msgspec.Struct, frozen=True):
-    """The details of an email's job that needs one record alone."""
+    """The payload of an email job that needs a single record."""
 
     id: UUID
 
 
 async def brand_of(tx: Tx, mails: MailRenderer, email: Email) -> MailBrand:
-    """The partner's, as its reader knows it, else the deployment's."""
+    """The partner's branding in the reader's language, else the deployment's."""
     if email.partner_id is None:
         return mails.own_brand()
     partner = await partners.get(tx, Partner(email.partner_id))
@@ -117,7 +117,7 @@ async def list_undeliverable(
 ) -> Sequence[UndeliverableEmail]:
     """Emails that could not be delivered, newest first; ``before``: the last ID seen.
 
-    ``refused``: only those that a mail server refused, or only the others.
+    ``refused``: True for emails that a mail server rejected, False for the others, None for all.
     """
     return await store.list_newest(tx, limit, before, refused=refused)
 

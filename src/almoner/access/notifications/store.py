@@ -1,4 +1,4 @@
-"""SQL of emails that could not be delivered."""
+"""SQL for undeliverable emails."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -37,8 +37,8 @@ async def list_newest(
 ) -> list[UndeliverableEmail]:
     """List undeliverable emails, newest first.
 
-    ``before``: the last ID of the previous page. ``refused``: only emails that a mail server rejected, or only the
-    others.
+    ``before``: the last ID of the previous page. ``refused``: True for emails that a mail server rejected, False for
+    the others, None for all.
     """
     rows = await tx.fetch(
         f"""
@@ -75,14 +75,14 @@ async def delete(tx: Tx, email_id: UUID) -> tuple[str, Mapping[str, object]] | N
 
 @across_partners("sweep")
 async def oldest_at(tx: Tx) -> datetime | None:
-    """When the oldest could not be delivered."""
+    """When the oldest undeliverable email was recorded."""
     found: datetime | None = await tx.fetchval("select min(created_at) from undeliverable_email")
     return found
 
 
 @across_partners("sweep")
 async def delete_old(tx: Tx, before: datetime, limit: int) -> int:
-    """Delete undeliverable emails up to that time; returns how many."""
+    """Delete undeliverable emails recorded by ``before``; returns how many."""
     rows = await tx.fetch(
         """
         delete from undeliverable_email where id in (

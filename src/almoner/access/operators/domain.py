@@ -14,9 +14,9 @@ MAX_TOKEN_LIFETIME: Final = timedelta(days=365)
 LONGEST_NAME: Final = 100
 LONGEST_NOTE: Final = 2000
 APPROVAL_LIFETIME: Final = timedelta(days=7)
-"""How long a first look waits for the second."""
+"""How long a first approval waits for the second."""
 MAX_DAILY_INVITATIONS: Final = 5
-"""To one operator."""
+"""Maximum number of invitations a day to one operator."""
 MAX_TOKENS: Final = 10
 """The maximum number of active tokens of one operator."""
 

@@ -33,7 +33,7 @@ LINKS: Final = (
     NavigationLink("Operators", "/operators", frozenset({"administrator"}), operators=True, group="People"),
     NavigationLink("Tokens", "/tokens", None, operators=True, group="People"),
 )
-"""For the navigation."""
+"""The navigation entries of these pages."""
 
 _MEANS: Final[dict[OperatorRole, str]] = {
     "reviewer": "Approves, rejects and reopens verifications of nonprofits.",
@@ -65,13 +65,13 @@ def routes(gate: PageGuard, pages: PageRenderer) -> list[Route]:
 
 
 class _PageBase:
-    """What both have in common."""
+    """Shared parts of both pages."""
 
     def __init__(self, gate: PageGuard, pages: PageRenderer) -> None:
         self._gate, self._pages, self._db = gate, pages, gate.db
 
     def _show(self, visitor: Visitor, template: str, **context: Any) -> Response:
-        """A page; with problems it answers 422."""
+        """Render a page; 422 with problems."""
         status = 422 if context.get("problems") else 200
         reported = _REPORTED.get(visitor.query.get("done", ""))
         return self._gate.render_page(
@@ -95,16 +95,16 @@ class _PageBase:
 
 
 class _OperatorPages(_PageBase):
-    """Operators, for administrators."""
+    """The operator pages, for administrators."""
 
     async def list(self, visitor: Visitor) -> Response:
-        """Everybody with their roles."""
+        """List all operators with their roles."""
         async with self._db.read() as tx:
             found = [{**self._facts(one.person), "status": one.status_text} for one in await service.list_operators(tx)]
         return self._show(visitor, "operators.html", found=found, own=self._text(service.ID, visitor.person.id))
 
     async def invite(self, visitor: Visitor) -> Response:
-        """The form for somebody new."""
+        """Invite an operator."""
         problems: dict[str, str] = {}
         if visitor.form:
             try:
@@ -121,7 +121,7 @@ class _OperatorPages(_PageBase):
         return self._show(visitor, "operator_new.html", typed=typed, roles=_ROLES, held=held, problems=problems)
 
     async def operator(self, visitor: Visitor) -> Response:
-        """One operator, and what an administrator does about them."""
+        """Show one operator and the actions on them."""
         operator_id = self._db.deployment.ids.parse(service.ID, visitor.path.rpartition("/")[2])
         if operator_id is None:
             raise NotFound
@@ -158,7 +158,7 @@ class _OperatorPages(_PageBase):
         )
 
     async def _perform(self, visitor: Visitor, operator_id: UUID) -> Response:
-        """Do what the pressed button says, and show it."""
+        """Perform the action of the pressed button, and show the result."""
         by = visitor.audit_context(self._db.deployment.ids)
         actions: Mapping[str, tuple[str, Callable[[Tx], Awaitable[object]]]] = {
             "roles": (
@@ -190,10 +190,10 @@ class _OperatorPages(_PageBase):
 
 
 class _TokenPages(_PageBase):
-    """The tokens of whoever is signed in."""
+    """The pages of the signed-in operator's own tokens."""
 
     async def tokens(self, visitor: Visitor) -> Response:
-        """All of them, the form of a new one, and its secret, this once."""
+        """List the operator's tokens, create one, and show its secret once."""
         problems: dict[str, str] = {}
         typed = {"name": visitor.form_value("name"), "days": visitor.form_value("days").strip() or str(_DAYS)}
         if visitor.form:

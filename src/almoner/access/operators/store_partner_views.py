@@ -11,7 +11,7 @@ _COLUMNS: Final = "id, partner_id, person_id, reason, started_at, expires_at, en
 
 
 async def insert(tx: Tx, new: PartnerView) -> None:
-    """Store a look that begins."""
+    """Store a new view."""
     await tx.execute(
         """
         insert into partner_view (id, partner_id, person_id, reason, started_at, expires_at)

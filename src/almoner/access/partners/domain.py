@@ -20,7 +20,7 @@ class PartnerAccount:
     ``request_minimum_multiple``, ``request_due_days``: how often donation requests are created, their minimum as a
     multiple of the minimum donation, and the days to pay. ``brand_colour`` (``#0d5c4a``) and ``brand_logo`` (key of an
     image): shown on the hosted page. ``public_links``: shown below it. ``scim_enabled``: SCIM keys are turned on.
-    ``paused_at``, ``pause_reason``: since when and why operators let nobody donate through the partner.
+    ``paused_at``, ``pause_reason``: since when and why operators have paused donations through the partner.
     """
 
     id: UUID

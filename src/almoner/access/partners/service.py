@@ -25,9 +25,9 @@ _MAX_LINK_LENGTH = 2000
 SHORTEST_PAUSE_REASON = 10
 LONGEST_PAUSE_REASON = 500
 LOGO_SIDE = 320
-"""Twice the pixels of the largest logo that the page shows."""
+"""Twice the pixels of the largest logo on the page."""
 MAX_LOGO_BYTES = 40_000
-"""A page stays under 100 kB with its logo (H10)."""
+"""Keeps a page with its logo under 100 kB (H10)."""
 
 
 class NoSuchPartner(LookupError):
@@ -35,7 +35,7 @@ class NoSuchPartner(LookupError):
 
 
 class PauseRefused(ValueError):
-    """The partner is paused already, or is not."""
+    """The partner is already paused, or is not paused."""
 
 
 async def create(tx: Tx, name: str) -> PartnerAccount:
@@ -57,7 +57,7 @@ async def set_brand(
 ) -> PartnerAccount:
     """Set the colour or logo of the hosted page; None leaves it unchanged. Raises NoSuchPartner, ValueError.
 
-    Raises NoSuchPartner, ValueError. Any colour will do: the page darkens or lightens it until it is legible.
+    Any colour is allowed: the page darkens or lightens it until it is legible.
     """
     account = await _lock(tx, partner)
     if logo is not None and len(logo.content) > MAX_LOGO_BYTES:
@@ -108,7 +108,7 @@ def _is_https(text: str) -> bool:
 async def set_support_refund_limit(tx: Tx, partner: Partner, currency: str, minor: int | None) -> None:
     """Set how much of one donation the partner's support may refund in a currency; None: nothing.
 
-    Raises ValueError for what is no currency, or no amount.
+    Raises ValueError for an invalid currency or amount.
     """
     if currency not in EXPONENTS:
         raise ValueError(f"{currency} is not a currency code such as EUR")
@@ -158,8 +158,8 @@ async def update_donation_settings(
 ) -> PartnerAccount:
     """Change a partner's currencies, donor sharing, Gift Aid and donation request settings.
 
-    What is not given stays. It holds for what happens from now on. Raises NoSuchPartner; ValueError for what is no
-    currency, a least request below 0 or above 1,000,000 least donations, and less than 1 or more than 365 days to pay.
+    None leaves a setting unchanged. Changes apply from now on. Raises NoSuchPartner; ValueError for an unknown
+    currency, a minimum multiple outside 0 to 1,000,000, and days to pay outside 1 to 365.
     """
     account = await _lock(tx, partner)
     settles = account.settlement_currencies if currencies is None else tuple(dict.fromkeys(currencies))

@@ -86,7 +86,7 @@ async def set_scim(tx: Tx, partner: Partner, *, allowed: bool) -> None:
 
 
 async def set_pause(tx: Tx, partner: Partner, at: datetime | None, reason: str | None) -> None:
-    """Store since when and why a locked partner is paused; None: it is not."""
+    """Store since when and why a locked partner is paused; None: not paused."""
     await tx.execute("update partner set paused_at = $2, pause_reason = $3 where id = $1", partner.id, at, reason)
 
 

@@ -22,15 +22,15 @@ MAX_TYPED_NAME: Final = 2048
 """Characters of a userName."""
 
 Profile = Mapping[str, Any]
-"""A User of RFC 7643 without id, meta, groups and password: JSON members by their names there."""
+"""A SCIM User (RFC 7643) without id, meta, groups and password, by the RFC's attribute names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Realm:
-    """Where people belong: a partner (its members) or the deployment (its operators).
+    """The scope of people: a partner (its members) or the deployment (its operators).
 
-    ``id`` is the partner's, and zeros for the operators. Nothing links people of two realms: the same email in both
-    is two people.
+    ``id`` is the partner's, all zeros for operators. Nothing links people of two realms: the same email in both is two
+    people.
     """
 
     id: UUID
@@ -93,13 +93,13 @@ class Person:
 
     @property
     def language(self) -> str | None:
-        """The RFC 5646 tag of the language that the person chose, or their directory for them (RFC 7643 4.1.1)."""
+        """The person's chosen language, or the one in their directory: an RFC 5646 tag (RFC 7643 4.1.1)."""
         chosen = self.profile.get("preferredLanguage")
         return chosen if isinstance(chosen, str) and chosen else None
 
     @property
     def time_zone(self) -> str | None:
-        """The time zone, as the IANA names it: ``Europe/Berlin``."""
+        """The person's IANA time zone, such as ``Europe/Berlin``."""
         chosen = self.profile.get("timezone")
         return chosen if isinstance(chosen, str) and chosen else None
 

@@ -189,7 +189,7 @@ async def roles_by_source(tx: Tx, realm: Realm, person_id: UUID) -> Mapping[str,
 async def delete(tx: Tx, realm: Realm, person_id: UUID) -> bool:
     """Delete a person; False if there was none.
 
-    The groups that lose them have changed, and are held first, as by whoever changes who is in a group.
+    Their groups change too and are locked first, as in every membership change.
     """
     gone = await tx.fetchval(
         """

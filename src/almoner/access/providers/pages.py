@@ -17,11 +17,11 @@ from almoner.platform.pages.rendering import PageRenderer
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 LINKS: Final = (NavigationLink("desk.link.provider", "/provider", frozenset({"owner"}), group="Settings"),)
-"""For the navigation."""
+"""The navigation entries of these pages."""
 
 
 def routes(gate: PageGuard, pages: PageRenderer, outbound: OutboundClient) -> list[Route]:
-    """Starlette routes. ``pages``: of ``TEMPLATES``."""
+    """Starlette routes. ``pages`` renders ``TEMPLATES``."""
     sign_on, context = OidcFlow(gate.db, outbound), PageContext(gate.db, gate, pages)
     return [
         *SsoPages(gate, pages, sign_on).routes(),

@@ -140,7 +140,7 @@ _FIELDS: Final = (
 
 
 def _form_values(provider: Provider | None, texts: PageTexts) -> Mapping[str, str]:
-    """The form as it is filled in; the secret never is."""
+    """The form's initial values; the secret is never among them."""
     if provider is None:
         return {
             **dict.fromkeys(_FIELDS, ""),
@@ -170,13 +170,13 @@ def _role_words(texts: PageTexts) -> dict[str, str]:
 
 
 def _problem(field: str, texts: PageTexts) -> str:
-    """What is to be entered into a field instead."""
+    """The error text of a field: what to enter instead."""
     count = MOST_GROUPS if field == "roles" else LONGEST_NAME
     return texts.text(f"sso.problem.{field}", count=count, **_role_words(texts))
 
 
 def _parse_role_mapping(text: str, texts: PageTexts) -> dict[str, str] | None:
-    """Groups with their roles, one on each line, as the page or the interface names them; None if a line has none."""
+    """Parse the mapping of groups to roles, one per line, as the page or the API names the roles; None if invalid."""
     shown = {texts.role_names([role]).casefold(): role for role in MEMBER_ROLES}
     found: dict[str, str] = {}
     for line in filter(str.strip, text.splitlines()):

@@ -56,7 +56,7 @@ class SsoPages:
         if offer is None:
             raise NoSuchProvider
         if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-            # Somebody else's page led here: nobody is signed in without having asked for it (login CSRF).
+            # The link was followed from another site: do not sign in (login CSRF).
             onward = f"{offer.path}?{request.url.query}".rstrip("?")
             language = self._pages.preferred_language(request)
             return self._gate.render_public_page(
@@ -105,7 +105,7 @@ class SsoPages:
     async def _begin(
         self, request: Request, portal: AccountPortal, partner: Partner
     ) -> AuthorizationRedirect | Response:
-        """What it is begun for. Raises SsoRefused."""
+        """Start the flow for the requested purpose. Raises SsoRefused."""
         onward = portal.safe_redirect_path(request.query_params.get("next", ""))
         match request.query_params.get("for"):
             case "proof":
@@ -133,7 +133,7 @@ class SsoPages:
                 return await self._sign_on.begin(partner, "sign_in", onward)
 
     def _refuse(self, request: Request, portal: AccountPortal, refused: SsoRefused) -> Response:
-        """Says why, and what the provider said, as text."""
+        """Show why the sign-in was refused, with the provider's error as text."""
         status = 502 if refused.reason is SsoRefusalReason.UNREACHABLE else 403
         return self._gate.render_public_page(
             self._pages,
@@ -147,5 +147,5 @@ class SsoPages:
 
 
 def _no_content() -> Response:
-    """For a browser that fetches ahead: nobody looks, and nothing is done."""
+    """An empty response to a browser's prefetch request, which starts nothing."""
     return Response(status_code=204, headers=NO_PAGE)

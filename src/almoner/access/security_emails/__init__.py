@@ -1,1 +1,1 @@
-"""Mails to people who sign in: links, and what happened to their account."""
+"""Emails to people who sign in: links, and changes to their account."""

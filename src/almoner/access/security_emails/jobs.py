@@ -1,4 +1,4 @@
-"""Emails to people who sign in, as they are declared."""
+"""Declarations of emails to people who sign in."""
 
 from pathlib import Path
 from typing import Final

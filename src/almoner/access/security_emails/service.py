@@ -25,7 +25,7 @@ from almoner.platform.outbound.mail_rendering import MailRenderer
 class SendSecurityEmail(msgspec.Struct, frozen=True, omit_defaults=True):
     """The recipient, kind and values of a security email.
 
-    ``to``, ``user_name`` and ``name``: as they were before a change.
+    ``to``, ``user_name`` and ``name``: values before the change.
     """
 
     realm: UUID
@@ -104,7 +104,7 @@ async def compose_email(tx: Tx, _mails: MailRenderer, job: JobOf[SendSecurityEma
 
 
 def _link_url(tx: Tx, realm: Realm, email: SendSecurityEmail) -> str:
-    """``.../invitation?token=`` or ``.../reset?token=`` of a link, else "your account"."""
+    """The URL of an invitation or reset link (``.../invitation?token=``, ``.../reset?token=``), else of the account."""
     start = tx.base_urls.pages + account_path(tx.ids, realm)
     if email.link is None:
         return start

@@ -16,14 +16,14 @@ LinkClosedReason = Literal["unknown", "used", "replaced", "revoked", "expired"]
 REAUTHENTICATION_LIFETIME: Final = timedelta(minutes=10)
 SEEN_INTERVAL: Final = timedelta(minutes=1)
 TICKET_LIFETIME: Final = timedelta(minutes=10)
-"""Between the password and the second factor."""
+"""The maximum time between the first and the second factor."""
 RETENTION: Final = timedelta(days=90)
-"""After the end of a sign-in or link."""
+"""How long ended sign-ins and links are kept."""
 DEVICE_LIFETIME: Final = timedelta(days=180)
-"""So long after a sign-in its browser is one that signed in before."""
+"""How long a browser is recognised after a sign-in."""
 MAX_HOURLY_RESETS: Final = 3
 LINK_LIFETIMES: Final[dict[Purpose, timedelta]] = {"invitation": timedelta(days=7), "reset": timedelta(hours=1)}
-"""Business time."""
+"""In business time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,7 @@ class Browser:
 class SignIn:
     """A browser session in which a person is signed in.
 
-    ``device``: our words for it. ``authenticated_at``: when who it is was proved last. ``end_reason``: why it ended
-    before its time.
+    ``device``: its display name. ``authenticated_at``: the last authentication. ``end_reason``: why it ended early.
     """
 
     id: UUID
@@ -87,8 +86,8 @@ class SignIn:
 class NewSignIn:
     """A sign-in that was just created, with the secrets for its cookies.
 
-    ``secret``: for the cookie of the sign-in, known this once. ``device``: for the cookie by which the browser is known
-    later, for ``DEVICE_LIFETIME``.
+    ``secret``: for the session cookie; not stored. ``device``: for the cookie that recognises the browser for
+    ``DEVICE_LIFETIME``.
     """
 
     sign_in: SignIn
@@ -101,7 +100,7 @@ class NewSignIn:
 class SecondFactorRequired:
     """The first factor was right; ``ticket`` proves it for ten minutes until the second factor is given.
 
-    ``factors``: what the person can show now.
+    ``factors``: the person's authentication factors.
     """
 
     ticket: str

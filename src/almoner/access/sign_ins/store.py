@@ -27,7 +27,7 @@ _COLUMNS: Final = (
 _LINK: Final = "id, person_id, purpose, created_at, expires_at, used_at, replaced_at, revoked"
 
 _COUNTS: Final = "(r.source <> 'provider' or f.method = 'provider')"
-"""What the provider said of somebody's roles counts in sign-ins that were made there, and in no other (0030)."""
+"""Roles from single sign-on count only in sign-ins made through it (0030)."""
 
 FIND: Final = f"""
 with found as (

@@ -14,7 +14,7 @@ from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import Partner
 
 SUBJECT_CLAIMS: Final = ("sub", "oid")
-"""Claims that may name a person: no user of the provider can choose them (OpenID Connect Core 5.7)."""
+"""Claims that may identify a person: the provider's users cannot choose them (OpenID Connect Core 5.7)."""
 
 CLOCK_SKEW: Final = timedelta(seconds=60)
 """How far the provider's clock may differ from ours."""
@@ -33,8 +33,8 @@ BoundBy = Literal["provisioned", "invitation", "created", "account"]
 class Provider:
     """The identity provider of one partner.
 
-    ``sealed_secret``: None for a public client. ``groups_claim``: None when roles do not come from there. ``roles``:
-    what its groups are worth here. ``creates_members``: whoever has a role by that becomes a member by signing in.
+    ``sealed_secret``: None for a public client. ``groups_claim``: None if it grants no roles. ``roles``: roles by the
+    provider's groups. ``creates_members``: people with a role from their groups become members at their first sign-in.
     """
 
     partner: Partner
@@ -54,14 +54,14 @@ class Provider:
 
 
 DEFAULT_SCOPES: Final = ("openid", "profile", "email")
-"""The scopes that a provider is asked for where nobody says otherwise."""
+"""The scopes requested by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettings:
     """The settings of an identity provider as an owner submits them.
 
-    ``secret``: in clear; None keeps the one there is, empty is for a public client, which has none.
+    ``secret``: plain text; None keeps the current one, empty for a public client, which has none.
     """
 
     name: str
@@ -80,8 +80,7 @@ class ProviderSettings:
 class SsoOption:
     """The single sign-on button of a sign-in page.
 
-    ``path``: a link that begins the sign-in. A form may not lead there: browsers hold the redirects after a post
-    against the page's policy for forms.
+    ``path``: a link that starts the sign-in, not a form: browsers apply ``form-action`` to redirects after a POST.
     """
 
     name: str
@@ -99,15 +98,15 @@ class ProviderMetadata:
     userinfo_endpoint: str | None
     secret_in_body: bool
     returns_issuer: bool
-    """Its answers carry ``iss`` (RFC 9207)."""
+    """Whether authorization responses contain ``iss`` (RFC 9207)."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdentityClaims:
     """The verified claims of an ID token about a person.
 
-    ``authenticated_at``: when they showed there who they are, None where it does not say. ``by_two``: by more
-    than one factor (RFC 8176, ``mfa``).
+    ``authenticated_at``: when they authenticated at the provider, None if unknown. ``by_two``: with more than one
+    factor (RFC 8176, ``mfa``).
     """
 
     issuer: str
@@ -177,7 +176,7 @@ class SsoRefusalReason(StrEnum):
 
 
 class SsoRefused(Exception):
-    """Single sign-on failed. ``text`` is for operators and logs; ``reported`` is what the provider said."""
+    """Single sign-on failed. ``text`` is for operators and logs; ``reported`` is the provider's error message."""
 
     def __init__(self, reason: SsoRefusalReason, text: str, *, reported: str | None = None) -> None:
         super().__init__(reason)
@@ -206,7 +205,7 @@ def role_source_changed(before: Provider, after: Provider) -> bool:
 def authentication_time_of_claims(claims: IdentityClaims, real_now: datetime) -> datetime:
     """When the person authenticated at the provider; long ago if it does not say.
 
-    A provider at which one is signed in already answers without asking anything.
+    A provider with an existing session returns without asking for credentials.
     """
     return min(real_now, claims.authenticated_at or real_now - REAUTHENTICATION_LIFETIME)
 

@@ -28,7 +28,7 @@ from almoner.kit.time import Clock
 from almoner.platform.outbound.client import OutboundClient, OutboundFailure
 
 _REPORTED: Final = 300
-"""Characters of what a provider says of an error that are shown."""
+"""Maximum number of characters shown of a provider's error message."""
 
 
 def authorization_url(provider: Provider, metadata: ProviderMetadata, state: OidcState, redirect: str) -> str:
@@ -107,13 +107,13 @@ class TokenExchange:
     async def _with_userinfo(
         self, provider: Provider, url: str, claims: Mapping[str, Any], access: str
     ) -> Mapping[str, Any]:
-        """The claims with those that the token lacks; as they are where the provider does not give them to us."""
+        """The claims completed from userinfo; unchanged if the provider refuses the request."""
         headers = {"Accept": "application/json", "Authorization": f"Bearer {access}"}
         try:
             answer = await self._outbound.get(url, headers, owner=connection_owner(provider), max_bytes=MOST_BYTES + 1)
         except OutboundFailure as error:
             raise unreachable_error(str(error)) from error
-        if 400 <= answer.status < 500:  # some give access tokens that are for other services
+        if 400 <= answer.status < 500:  # some providers issue access tokens for other services only
             return claims
         return with_userinfo(provider, claims, parse_json_response(answer))
 
@@ -139,7 +139,7 @@ class TokenExchange:
         except tokens.UnknownSigningKey:
             newer = await self._directory.refresh_keys(provider, keys)
         if newer is not None:
-            with suppress(tokens.UnknownSigningKey):  # said below, as for a key that was not asked for again
+            with suppress(tokens.UnknownSigningKey):  # reported below
                 return tokens.verify_id_token(token, newer, provider, state.nonce, access, real_now)
         raise SsoRefused(
             SsoRefusalReason.TOKEN, "The identity provider signed its response with a key that it does not publish."

@@ -1,6 +1,6 @@
 """Fetches and caches providers' metadata and signing keys.
 
-Each partner has its own copy, over connections of its own: nothing that one partner's provider says reaches another.
+Each partner has its own copy, over connections of its own: one partner's provider cannot affect another.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ MOST_BYTES: Final = 256 * 1024
 _KEPT: Final = timedelta(minutes=10)
 _AGAIN: Final = timedelta(seconds=60)
 _PAUSE: Final = timedelta(seconds=5)
-"""After a failure nobody asks again for so long, however many would like to sign in."""
+"""After a failure, the provider is not requested again for this long."""
 
 _MOST_KEPT: Final = 1000
 _WELL_KNOWN: Final = "/.well-known/openid-configuration"
@@ -36,7 +36,7 @@ _WELL_KNOWN: Final = "/.well-known/openid-configuration"
 
 @dataclass(slots=True)
 class _CachedMetadata:
-    """What was fetched from one provider. ``asked_again_at``: when keys were fetched before their time, by ``turn``."""
+    """Fetched data of one provider. ``asked_again_at``: when ``turn`` last refetched keys early."""
 
     metadata: ProviderMetadata
     keys: "KeySet"
@@ -47,7 +47,7 @@ class _CachedMetadata:
 
 @dataclass(slots=True)
 class _CacheEntry:
-    """One provider of one partner. ``turn``: who asks it; the others wait for what comes of it."""
+    """One provider of one partner. ``turn``: the lock for fetching; others wait for its result."""
 
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     known: _CachedMetadata | None = None
@@ -74,12 +74,12 @@ class ProviderMetadataCache:
     async def refresh_keys(self, provider: Provider, cached_keys: "KeySet") -> "KeySet | None":
         """Refetch signing keys for a token with an unknown key; None if that was done within a minute.
 
-        Otherwise anybody who makes up key names could have us ask the provider all the time. Raises SsoRefused.
+        This stops made-up key IDs from causing constant requests. Raises SsoRefused.
         """
         found = await self._lookup(provider)
         async with found.turn:
             if found.keys is not cached_keys:
-                return found.keys  # somebody else has just asked
+                return found.keys  # another request has just refetched them
             now = self._clock.real_now()
             if found.asked_again_at is not None and now - found.asked_again_at < _AGAIN:
                 return None

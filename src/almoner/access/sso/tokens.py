@@ -14,7 +14,7 @@ from joserfc.jws import JWSRegistry
 from almoner.access.sso.domain import CLOCK_SKEW, Provider, SsoRefusalReason, SsoRefused
 
 _ALGORITHMS: Final = ("RS256", "PS256", "ES256", "EdDSA")
-"""Signatures with a key pair alone: never ``none``, never a shared secret, for which a public key could be taken."""
+"""Asymmetric signatures only: never ``none`` or a shared secret, for which a public key could be used."""
 
 _ASYMMETRIC: Final = ("RSA", "EC", "OKP")
 _OF_A_KEY: Final = ("kty", "kid", "alg", "n", "e", "crv", "x", "y")
@@ -35,12 +35,12 @@ def parse_keys(document: Mapping[str, Any]) -> KeySet:
 
 
 def _import_key(key: dict[str, Any]) -> list[Any]:
-    """One key, or none when it cannot be read (RFC 7517, 5: what is not understood is ignored)."""
+    """Import one key; empty if it cannot be read (RFC 7517 5: unknown keys are ignored)."""
     try:
-        # What a provider publishes beside the key itself (certificates, operations) is of no use here.
+        # Other members that providers publish (certificates, operations) are not needed here.
         stored: dict[str, Any] = {name: key[name] for name in _OF_A_KEY if name in key}
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # a key that is too short is no key
+            warnings.simplefilter("error")  # a key that is too short is invalid
             return list(KeySet.import_key_set(KeySetSerialization(keys=[stored])))
     except (JoseError, ValueError, TypeError, KeyError, Warning):
         return []
@@ -51,7 +51,7 @@ def verify_id_token(
 ) -> Mapping[str, Any]:
     """The verified claims of an ID token for this sign-in.
 
-    Raises SsoRefused, and UnknownKey when other keys may do.
+    Raises SsoRefused, and UnknownSigningKey if refetched keys may verify it.
     """
     try:
         signed = _verify_signature(token, keys)
@@ -67,9 +67,9 @@ def verify_id_token(
         )
         claims.validate(now=int(real_now.timestamp()), leeway=int(CLOCK_SKEW.total_seconds()))
     except (InvalidKeyIdError, BadSignatureError, InvalidKeyTypeError) as error:
-        raise UnknownSigningKey from error  # also under a known name: some providers give it to the next key
+        raise UnknownSigningKey from error  # also for a known key ID: some providers reuse it for the next key
     except (JoseError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        # Whatever is wrong with it, the token is another party's: its words are told, and nobody is signed in.
+        # Whatever is wrong, the token comes from another party: report its error and sign nobody in.
         raise SsoRefused(
             SsoRefusalReason.TOKEN,
             "The identity provider's response is not valid for this sign-in.",
@@ -79,7 +79,7 @@ def verify_id_token(
 
 
 def _verify_signature(token: str, keys: KeySet) -> jwt.Token:
-    """The token behind a right signature."""
+    """Verify the signature and return the token."""
     registry = JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)
     with warnings.catch_warnings():
         # RFC 9864 has a new name for EdDSA; providers still sign under the old one.

@@ -1,7 +1,7 @@
 """Credentials of a person, with a module for each kind.
 
-``passwords``, ``authenticators`` (one-time passwords from an app), ``recovery`` (codes), ``passkeys``, and ``tries``
-(throttles wrong attempts). Every function that changes something records it in the audit log.
+``passwords``, ``authenticators`` (one-time passwords from an app), ``recovery`` (codes), ``passkeys``, and
+``login_attempts`` (throttles failed attempts). Every function that changes something records it in the audit log.
 """
 
 from almoner.access.credentials import store

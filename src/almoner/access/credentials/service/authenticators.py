@@ -19,7 +19,7 @@ from almoner.platform.database.transactions import Tx
 
 _CONTEXT: Final = "authenticator"
 _LABEL: Final = 64
-"""Characters of the userName that an app shows; a QR code holds no 255 in every script."""
+"""The maximum number of characters of the userName in a QR code, which cannot hold 255 in every script."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class AuthenticatorSetup:
 async def begin_setup(tx: Tx, person: Person, issuer: str, ip_address: str | None = None) -> AuthenticatorSetup:
     """Create a TOTP secret, which is unusable until its first code is confirmed. Raises AuthenticatorExists.
 
-    ``ip_address``: where it is shown, for the audit log (V8).
+    ``ip_address``: the address that the secret is shown to, for the audit log (V8).
     """
     secret = pyotp.random_base32()
     sealed = tx.vault.encrypt(secret.encode(), context=_CONTEXT, binding=person.id.bytes)

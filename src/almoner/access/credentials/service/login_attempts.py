@@ -1,8 +1,8 @@
 """Throttles failed sign-in attempts without ever locking an account (0028).
 
-A try is counted before it is checked, so that a hundred at once are not a hundred free ones, and taken back when it was
-right. One made too early is not checked, and not counted. What somebody elsewhere does to a name slows neither the
-networks nor the devices that the name signed in from.
+An attempt is counted before it is checked, so that concurrent attempts do not escape the limit, and uncounted if it
+succeeds. An attempt made too early is neither checked nor counted. Attempts from elsewhere do not slow down networks
+and devices from which the person has signed in.
 """
 
 from collections.abc import Iterable, Sequence
@@ -55,7 +55,10 @@ class AttemptSource:
 
 @dataclass(frozen=True, slots=True)
 class CountedAttempt:
-    """An attempt that was allowed and counted. ``own``: counters of its source; ``shared``: counters of others, too."""
+    """An attempt that was allowed and counted.
+
+    ``own``: counters of its source alone; ``shared``: counters that other sources share.
+    """
 
     own: AttemptSlot
     shared: tuple[AttemptSlot, ...]

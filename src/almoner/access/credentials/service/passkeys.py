@@ -1,8 +1,8 @@
 """Passkeys (WebAuthn level 2) with user verification, so that a passkey alone is two factors.
 
-A challenge is not stored. It holds a random part, when it expires, and our signature over both, what it is for, and
-``binding``: bytes of the browser that asked (its cookie). That it was used is stored, since the count of a synced
-passkey stays 0 and would let an answer be sent twice.
+Challenges are not stored. A challenge holds random bytes, its expiry, and our signature over both, its purpose and
+``binding`` (bytes from the browser's cookie). Used challenges are stored: the counter of a synced passkey stays 0, so
+it does not prevent replays.
 """
 
 import os
@@ -82,8 +82,8 @@ async def authentication_options(tx: Tx, binding: bytes, person: Person | None =
 async def verify_passkey(tx: Tx, realm: Realm, binding: bytes, answer: str) -> tuple[Person, Passkey]:
     """Verify a passkey response, once; returns its person, active or not. Raises PasskeyRefused.
 
-    A count that went back is recorded (``passkey.counter_decreased``): the passkey may have been copied; or two
-    browsers used it at once, which is why it is not refused.
+    A decreased counter is audited (``passkey.counter_decreased``): the passkey may have been copied. It is not refused,
+    because two browsers may have used it at once.
     """
     webauthn = _webauthn()
     given, challenge = webauthn.parse_authentication(answer)
@@ -94,7 +94,7 @@ async def verify_passkey(tx: Tx, realm: Realm, binding: bytes, answer: str) -> t
         raise PasskeyRefused("the passkey says that it is somebody else's")
     checked = webauthn.verify_authentication(
         given,
-        expected_challenge=challenge,  # ours to judge, by its signature
+        expected_challenge=challenge,  # our signature in it is verified below
         expected_rp_id=relying_party_id(tx.base_urls),
         expected_origin=_expected_origin(tx.base_urls),
         credential_public_key=passkey.public_key,
@@ -134,7 +134,7 @@ def relying_party_id(base_urls: BaseUrls) -> str:
 
 
 def _expected_origin(base_urls: BaseUrls) -> str:
-    """Of the pages, as browsers write it; "" where they have none, and passkeys do not work."""
+    """The expected origin, as browsers send it; "" without a base URL, where passkeys do not work."""
     return origin_of_url(base_urls.pages) or ""
 
 
@@ -151,7 +151,7 @@ def _create_challenge(tx: Tx, purpose: Purpose, binding: bytes) -> bytes:
 
 
 async def _consume_challenge(tx: Tx, purpose: Purpose, binding: bytes, challenge: bytes) -> None:
-    """Use a challenge up. Raises PasskeyRefused for one that is not ours, of another browser, over, or used."""
+    """Use up a challenge. Raises PasskeyRefused if it is forged, expired, used, or from another browser."""
     body, signature = challenge[: _RANDOM_BYTES + _TIME_BYTES], challenge[_RANDOM_BYTES + _TIME_BYTES :]
     if not tx.vault.verify(f"passkey-{purpose}", binding + body, signature):
         raise PasskeyRefused("the challenge was not made here for this browser and purpose")

@@ -48,8 +48,8 @@ async def verify_password(
 ) -> bool:
     """Whether the password is right; takes as long if there is no such person or password (ASVS 6.3.8).
 
-    ``there_before``: whether the person was where it is typed; a flood of others does not keep them out. Call it
-    without a transaction. Raises SignInOverloaded.
+    ``there_before``: whether the person has signed in from this source before, which gives them priority. Call it
+    outside a transaction. Raises SignInOverloaded.
     """
     try:
         typed = domain.normalise_password(password)
@@ -102,5 +102,5 @@ def common_passwords() -> frozenset[str]:
 
 
 def _secret(vault: Vault, person_id: UUID, password: str) -> bytes:
-    """What is hashed: keyed, so that a stolen table cannot be guessed at, and of no use in another person's row."""
+    """The hash's input: keyed, so that a stolen table cannot be brute-forced, and bound to the person."""
     return vault.keyed_hash("password", person_id.bytes + password.encode())

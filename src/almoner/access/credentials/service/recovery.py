@@ -23,5 +23,5 @@ async def consume_code(tx: Tx, person: Person, entered: str) -> bool:
 
 
 def _hash(tx: Tx, person: Person, code: str) -> bytes:
-    """What is stored: 80 random bits under a key need no slow hash (ASVS 6.5.2)."""
+    """The stored hash: 80 random bits under a key need no slow hash (ASVS 6.5.2)."""
     return tx.vault.keyed_hash("recovery-code", person.id.bytes + code.encode())

@@ -34,7 +34,7 @@ from almoner.access.people.domain import Person
 _NAME: Final = "Almoner"
 _TIMEOUT_MS: Final = int(CHALLENGE_LIFETIME.total_seconds() * 1000)
 _VERIFIED: Final = UserVerificationRequirement.REQUIRED
-# What the parsers of the library let through of broken input, besides errors of their own.
+# Exceptions that the library's parsers let through for malformed input, besides its own.
 _BROKEN: Final = (WebAuthnException, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 
 
@@ -93,7 +93,7 @@ def verify_authentication(credential: AuthenticationCredential, **expected: Any)
     with _raise_passkey_refused():
         return verify_authentication_response(
             credential=credential,
-            credential_current_sign_count=0,  # the caller's to judge
+            credential_current_sign_count=0,  # compared by the caller
             require_user_verification=True,
             **expected,
         )

@@ -1,6 +1,6 @@
 """Members of a partner, their groups and roles.
 
-What takes ``by`` records itself in the audit log. The rest, which a directory does as well, is the caller's to record.
+Functions with ``by`` write the audit log themselves. The others are also used by directories, and their callers audit.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -96,8 +96,8 @@ async def update_group(
 ) -> GroupChange:
     """Replace a locked group's profile, its whole member list, or both.
 
-    Whoever is nobody of the partner is left out. ``version`` and ``updated_at`` move once, and only when something is
-    different now. Raises IncorrectParams.
+    People who are not members of the partner are left out. ``version`` and ``updated_at`` change once, and only if
+    something changed. Raises IncorrectParams.
     """
     if profile is not None:
         _check_profile(profile)
@@ -121,8 +121,8 @@ async def set_role_for_group_members(
 ) -> Group:
     """Set the role that all members of a group have; None removes it. Raises NoSuchGroup, LastOwnerRequired.
 
-    An owner or an administrator says so, never the group's name: whoever may create groups in the partner's directory
-    is not an owner here by that.
+    Only an owner or administrator sets it, never the group's name: creating groups in the directory must not make an
+    owner.
     """
     if role is not None and role not in MEMBER_ROLES:
         raise IncorrectParams(f"'{role}' is not a member role. Choose from: {', '.join(MEMBER_ROLES)}")
@@ -176,7 +176,7 @@ async def invite_member(
 async def ensure_invitable_address(tx: Tx, partner: Partner, by: AuditContext, email: str) -> str:
     """Check the email address for an invitation. Raises IncorrectParams, TooManyInvitations.
 
-    Administrators of the deployment may write to as many as there are.
+    Administrators of the deployment have no limit.
     """
     address = email.strip()
     if not email_addresses.is_email_address(address):
@@ -223,7 +223,7 @@ async def change_roles(
 ) -> Person:
     """Replace the roles granted to a member. Raises NoSuchPerson, IncorrectParams, LastOwnerRequired.
 
-    What the provider says and what groups give stays.
+    Roles from single sign-on and groups stay.
     """
     async with _require_owner(tx, partner):
         person = await people.get_for_update(tx, member_realm(partner), person_id)
@@ -287,10 +287,10 @@ async def _set_active(tx: Tx, partner: Partner, by: AuditContext, person_id: UUI
 
 @asynccontextmanager
 async def _require_owner(tx: Tx, partner: Partner) -> AsyncIterator[None]:
-    """Do something that must leave an active owner where there was one, and one who can sign in; one at a time.
+    """Run a change that must not remove the last active owner, or the last who can sign in; one at a time.
 
-    Raises LastOwnerRequired. The partner's directory may do it all the same: it is the master of its people, and an
-    administrator can always add an owner.
+    Raises LastOwnerRequired. The partner's directory may still do so: it controls its people, and an administrator can
+    always add an owner.
     """
     realm = member_realm(partner)
     await store.lock_realm_for_update(tx, realm)

@@ -1,6 +1,6 @@
-"""Creates, rotates and revokes a partner's API keys, and audits it.
+"""Creates, rotates and revokes a partner's API keys, and audits this.
 
-Each secret is shown once, by who called.
+The caller shows each secret once.
 """
 
 from datetime import timedelta
@@ -34,9 +34,9 @@ async def create(
 ) -> tuple[ApiKey, str]:
     """Create an API key; returns it with its secret. Raises IncorrectParams with all problems.
 
-    ``by_name``: an administrator makes it, who also gives what a deployment grants by name alone (settled 9).
-    ``lifetime``: after which it expires; None: never.
-    ``by_owner``: who makes it may let it see donors; all scopes then include that one (settled 11).
+    ``by_name``: created by an administrator, who can also grant scopes that are granted by name only (settled 9).
+    ``lifetime``: None if it does not expire. ``by_owner``: the creator may grant access to donors' personal data, which
+    ``*`` then includes (settled 11).
     """
     problems = [] if 1 <= len(name) <= LONGEST_NAME else [f"name: enter 1 to {LONGEST_NAME} characters"]
     try:

@@ -18,8 +18,9 @@ async def update_details(
 ) -> Person:
     """Change a member's name or email address (None: unchanged); the old mailbox is notified.
 
-    Whoever signs in with the old address signs in with the new one, but not who came by a directory, which knows them
-    by it. Mailed links of before are void. Raises NoSuchPerson, IncorrectParams, UserNameTaken, TooManyInvitations.
+    If the old address is the user name, the new one replaces it, except for people from a directory, which identifies
+    them by it. Earlier emailed links become void. Raises NoSuchPerson, IncorrectParams, UserNameTaken,
+    TooManyInvitations.
     """
     before = await people.get_for_update(tx, member_realm(partner), person_id)
     profile, fields = dict(before.profile), []
@@ -46,7 +47,7 @@ async def update_details(
 
 
 def _with_email(before: Person, address: str) -> dict[str, Any]:
-    """What changes in a profile: the address takes the place of the one that mails went to."""
+    """The changed profile members: the address replaces the one that emails went to."""
     old = before.email
     given = [dict(one) for one in before.profile.get("emails") or ()]
     chosen = next((one for one in given if one.get("value") == old), {})

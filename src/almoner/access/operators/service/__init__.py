@@ -1,6 +1,6 @@
 """Adds and authenticates operators, and records approvals that need two of them.
 
-What takes ``by`` records itself in the audit log; a decision is recorded by who makes it.
+Functions with ``by`` write the audit log themselves; callers audit decisions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ ID: Final = OPERATORS.id_type
 TOKEN_ID: Final = "operatortoken"  # noqa: S105 (the type of an identifier)
 DAY: Final = timedelta(days=1)
 RULE: Final = "two_people"
-"""The subject of what the audit log says of the rule."""
+"""The audit subject of the dual control setting."""
 
 
 class NoSuchToken(LookupError):
@@ -201,7 +201,7 @@ async def _set_active(tx: Tx, by: AuditContext, person: Person, *, active: bool)
 
 
 async def _ensure_other_administrator(tx: Tx, person: Person) -> None:
-    """Whoever was invited and never came manages nothing: somebody else has to have come."""
+    """Raises LastAdministratorRequired unless another active administrator has joined."""
     others = [
         one for one in await list_operators(tx) if one.person.has_role("administrator") and one.person.id != person.id
     ]
@@ -244,8 +244,8 @@ async def create_token(
 ) -> tuple[OperatorToken, str]:
     """Create an operator token.
 
-    The secret is returned only now, and an email notifies the operator. Raises IncorrectParams; TokenRefused when not
-    active; TokenNotOwn when ``by`` is somebody else.
+    The secret is returned only now, and an email notifies the operator. Raises IncorrectParams; TokenRefused if the
+    operator is not active; TokenOwnerMismatch if ``by`` is somebody else.
     """
     await people.get_for_update(tx, OPERATORS, operator.id)
     if not operator.active:
@@ -268,7 +268,7 @@ async def create_token(
 
 
 async def _may_hand_over(tx: Tx, by: AuditContext, operator: Person) -> bool:
-    """The machine's account hands the very first token to the first operator; in a sandbox those of the demo."""
+    """Whether ``by`` may create tokens for others: the machine's account for the first operator or a sandbox's demo."""
     if by.actor.kind != "machine":
         return False
     alone = [one.person.id for one in await list_operators(tx)] == [operator.id]
@@ -276,7 +276,7 @@ async def _may_hand_over(tx: Tx, by: AuditContext, operator: Person) -> bool:
 
 
 def _hash(tx: Tx, secret: str) -> bytes:
-    """What is stored of a token, as of a key (K2)."""
+    """The stored hash of a token, as for API keys (K2)."""
     return tx.vault.keyed_hash("operator-token", secret.encode())
 
 
@@ -332,8 +332,8 @@ async def record_approval(
     """Record an operator's approval of a subject: the first approval, or the second one, which completes it.
 
     ``fingerprint``: 32 bytes that identify what the operator saw. A first approval is void if the fingerprint differs
-    or if its operator no longer has the ``role``. Raises SecondOperatorRequired when the first look is the operator's
-    own, OperatorsNotIndependent when one of the two let the other in lately.
+    or if its operator no longer has the ``role``. Raises SecondOperatorRequired if the first approval is the operator's
+    own, OperatorsNotIndependent if one of the two recently granted the other access.
     """
     if not 1 <= len(note) <= domain.LONGEST_NOTE:
         raise IncorrectParams(f"the note must have 1 to {domain.LONGEST_NOTE} characters")
@@ -344,7 +344,7 @@ async def record_approval(
             started = Approval(tx.new_id(), action, subject, fingerprint, mine, tx.now + domain.APPROVAL_LIFETIME)
             if await store.insert_approval(tx, started):
                 return started
-            continue  # somebody else began meanwhile
+            continue  # a concurrent first approval: try again
         first = await people.get(tx, OPERATORS, waits.first.by)
         if void := _void_reason(tx, waits, fingerprint, first, role):
             await store.end_approval(tx, OPERATORS, waits, void, None, tx.now)
@@ -367,9 +367,9 @@ async def record_approval(
 async def require_approval(
     tx: Tx, operator: Person, role: OperatorRole, action: str, subject: str, seen: bytes, note: str
 ) -> ApprovedDecision | Approval:
-    """The approved decision, or the first look while a second operator must approve (if dual control is on).
+    """The approved decision, or the first approval while a second operator must approve (if dual control is on).
 
-    ``seen`` and what it raises: as of ``record_approval``.
+    ``seen`` is the fingerprint; raises what ``record_approval`` raises.
     """
     if not await requires_dual_control(tx):
         return ApprovedDecision(tx.ids.text(ID, operator.id), note)
@@ -379,9 +379,9 @@ async def require_approval(
 async def require_two_people(
     tx: Tx, operator: Person, role: OperatorRole, action: str, subject: str, seen: bytes, note: str
 ) -> ApprovedDecision | Approval:
-    """The approved decision, or the first look while a second operator must approve (always).
+    """The approved decision, or the first approval while a second operator must approve (always).
 
-    ``seen`` and what it raises: as of ``record_approval``.
+    ``seen`` is the fingerprint; raises what ``record_approval`` raises.
     """
     approval = await record_approval(tx, operator, action, subject, seen, note, role)
     if approval.second is None:
@@ -391,10 +391,7 @@ async def require_two_people(
 
 
 async def ensure_independent_operator(tx: Tx, operator: Person, others: Iterable[str]) -> None:
-    """Raises OperatorsNotIndependent if the operator cannot approve after these ``others``.
-
-    Raises OperatorsNotIndependent when one of the two let the other in lately.
-    """
+    """Raises OperatorsNotIndependent if the operator and one of ``others`` recently granted the other access."""
     for person_id in [known for other in others if (known := tx.ids.parse(ID, other))]:
         if person_id != operator.id and (until := await store.operators_dependent_until(tx, person_id, operator.id)):
             first = await people.get(tx, OPERATORS, person_id)
@@ -408,7 +405,7 @@ async def ensure_independent_operator(tx: Tx, operator: Person, others: Iterable
 def _void_reason(
     tx: Tx, waits: Approval, fingerprint: bytes, first: Person, role: OperatorRole
 ) -> ApprovalOutcome | None:
-    """Why a first look counts no more, if so."""
+    """Why a first approval is void; None if it is valid."""
     if tx.now >= waits.expires_at:
         return "expired"
     if waits.fingerprint != fingerprint:
@@ -423,7 +420,7 @@ async def list_pending_approvals(tx: Tx) -> list[tuple[Approval, Person]]:
 
 
 async def _record_access_grant(tx: Tx, by: AuditContext, person: Person, kind: AccessGrantKind) -> None:
-    """Store that an operator did it about another: for a week they are no two pairs of eyes."""
+    """Record that an operator granted another access, so that the two are not independent for a week."""
     who = tx.ids.parse(ID, by.actor.id) if by.actor.kind == "operator" else None
     if who and who != person.id:
         await store.record_access_grant(tx, person.id, who, kind)

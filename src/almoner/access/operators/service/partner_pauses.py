@@ -1,4 +1,4 @@
-"""Pauses and resumes partners; audited, and announced to their owners."""
+"""Pauses and resumes partners; audited, with an email to their owners."""
 
 from almoner.access.credentials.domain import AuditContext
 from almoner.access.partners import service as partners

@@ -34,7 +34,7 @@ async def begin(tx: Tx, by: AuditContext, operator: Person, partner: Partner, re
 
 
 async def find_open(tx: Tx, operator: Person, partner: Partner) -> PartnerView | None:
-    """The look that the operator has at the partner now; none without the role of an administrator."""
+    """The operator's open view of the partner; None without the administrator role."""
     return await store.find_open(tx, OPERATORS, partner, operator.id) if operator.has_role("administrator") else None
 
 

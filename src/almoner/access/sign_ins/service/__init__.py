@@ -47,8 +47,6 @@ async def begin_sign_in(
 
     ``authenticated_at``: when they authenticated, if not just now; real time. An email reports a browser that this
     person has not used before, except for the first sign-in. Raises SignInFailed if they were deactivated.
-    ``authenticated_at``: when they did it, where that was not just now; real time. A mail tells of a browser that this
-    person has not used before, but for the very first one.
     """
     secret = _new_secret()
     ends = tx.real_now + domain.session_lifetime_for_realm(person.realm).longest
@@ -83,8 +81,7 @@ def is_recently_authenticated(sign_in: SignIn, real_now: datetime) -> bool:
 async def record_reauthentication(tx: Tx, sign_in: SignIn) -> str:
     """Record that the signed-in person just reauthenticated; returns the new session secret.
 
-    Answers the secret for the cookie from now on. The one before opens nothing any more: whoever stole it gains nothing
-    by waiting (ASVS 7.2.4).
+    The old secret stops working, so a stolen one does not gain from the reauthentication (ASVS 7.2.4).
     """
     secret = _new_secret()
     await store.record_reauthentication(tx, sign_in, _hash(tx.vault, secret))
@@ -117,7 +114,7 @@ async def end_all_sign_ins(
 ) -> int:
     """End all sign-ins of a person except ``except_id``; returns how many.
 
-    No browser is known from before any more, and no half-way sign-in goes on: ``remember`` is for the one that stays.
+    Device cookies and pending second-factor steps become void; ``issue_device_cookie`` renews the remaining browser's.
     """
     await store.begin_device_epoch(tx, person)
     ended = await store.end(tx, person, None, reason, except_id)
@@ -131,9 +128,7 @@ async def end_all_sign_ins(
 async def end_provider_sign_ins(tx: Tx, realm: Realm, person: Person | None = None) -> int:
     """End sign-ins made through single sign-on, of one person or of the whole realm; returns how many."""
     if person is not None:
-        await store.begin_device_epoch(
-            tx, person
-        )  # who has shown the provider, and not yet the second factor, is out too
+        await store.begin_device_epoch(tx, person)  # includes pending second-factor steps after single sign-on
     return await store.end_provider_sign_ins(tx, realm, person.id if person else None)
 
 
@@ -193,7 +188,7 @@ def _new_secret() -> str:
 
 
 def _hash(vault: Vault, secret: str) -> bytes:
-    """What is stored of a cookie: 256 random bits need no slow hash (K2)."""
+    """The stored hash of a cookie: 256 random bits need no slow hash (K2)."""
     return vault.keyed_hash("sign-in", secret.encode())
 
 

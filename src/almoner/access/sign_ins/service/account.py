@@ -1,6 +1,6 @@
 """Changes to a person's own credentials, each reported by a security email (ASVS 6.3.7).
 
-The caller has checked that the person confirmed their identity recently (``is_recently_proved``).
+The caller has checked for a recent authentication (``is_recently_authenticated``).
 """
 
 from uuid import UUID
@@ -21,8 +21,8 @@ from almoner.platform.database.transactions import Database, Tx
 async def change_password(db: Database, person: Person, sign_in: SignIn, password: str, browser: Browser) -> str:
     """Set a new password and end the other sign-ins, in its own transaction.
 
-    Raises PasswordTooWeak, SignInOverloaded.
-    Answers the cookie by which this browser is known from now on; all that there were before are void.
+    Raises PasswordTooWeak, SignInOverloaded. Returns this browser's new device cookie; all earlier device cookies
+    become void.
     """
     hashed = await passwords.hash_new_password(db.deployment.vault, person, password)
     async with db.write() as tx:

@@ -139,7 +139,7 @@ async def set_password_by_link(db: Database, token: str, purpose: Purpose, passw
 
 
 async def _has_signed_in(tx: Tx, person: Person) -> bool:
-    """Whether there was anything to sign in by, or a sign-in: then somebody else may be choosing the password."""
+    """Whether the person has a sign-in method or has signed in: then somebody else may be setting the password."""
     factors = await credentials.get_factors(tx, person)
     return (
         factors.password

@@ -1,7 +1,7 @@
 """Sign-in and reauthentication by each method.
 
 Each opens its own transactions, so that no transaction is open while a password is hashed. All raise
-``AttemptThrottled`` for an attempt that came too early, and ``SignInFailed`` for a wrong one.
+``AttemptThrottled`` for an attempt made too early, and ``SignInFailed`` for wrong credentials.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -38,7 +38,7 @@ from almoner.platform.database.transactions import Database, Tx
 _TICKET: Final = "second-factor"
 _First = Literal["password", "provider"]
 _FAMILIAR: Final = 50
-"""So many of the newest sign-ins say which networks are the person's own."""
+"""The number of recent sign-ins whose networks count as familiar."""
 _UNKNOWN: Final = audit.Actor("system", "sign_ins")
 
 
@@ -72,8 +72,8 @@ async def sign_in_by_provider(
 ) -> NewSignIn | SecondFactorRequired:
     """Sign in through the partner's identity provider; may return SecondFactorRequired.
 
-    ``authenticated_at``: when the person authenticated at the provider. ``used_second_factor``: with two factors, so
-    that no second factor is required here. Raises SignInFailed.
+    ``authenticated_at``: when the person authenticated at the provider. ``used_second_factor``: the provider checked
+    two factors, so none is required here. Raises SignInFailed.
     """
     factors = await credentials.get_factors(tx, person)
     if factors.has_second_factor and not used_second_factor:
@@ -105,7 +105,7 @@ async def sign_in_by_passkey(
 ) -> NewSignIn:
     """Sign in with a passkey. ``binding``: as given to ``passkeys.authentication_options``.
 
-    ``ticket``: of the first step, if there was one: who came from the provider has signed in there.
+    ``ticket``: of the first step, if any, which may have been single sign-on.
     """
     try:
         async with db.write() as tx:
@@ -146,10 +146,7 @@ async def reauthenticate_by_password(
 
 
 async def reauthenticate_by_code(db: Database, person: Person, sign_in: SignIn, code: str, browser: Browser) -> str:
-    """Reauthenticate by authenticator code, for people without a password; returns the new session secret.
-
-    Answers the secret for the cookie from now on.
-    """
+    """Reauthenticate by authenticator code, for people without a password; returns the new session secret."""
     secret = None
     async with db.write() as tx:
         person = await _lock_person(tx, person)
@@ -187,7 +184,7 @@ async def reauthenticate_by_passkey(
 async def _try_password(
     db: Database, realm: Realm, user_name: str, password: str, browser: Browser, *, signed_in: bool = False
 ) -> tuple[StoredPassword, CountedAttempt, bool]:
-    """Count a try, and check it: the same work for a name that nobody has."""
+    """Count and check a password attempt; takes as long for an unknown user name."""
     async with db.write() as tx:
         known = await passwords.find_by_user_name(tx, realm, user_name)
         source = await _attempt_source(tx, realm, known.person, browser)
@@ -197,7 +194,7 @@ async def _try_password(
 
 
 async def _recheck_person(tx: Tx, realm: Realm, stored_password: StoredPassword) -> Person | None:
-    """The person as they are now; None when they are gone, inactive, or have another password by now."""
+    """The person's current state; None if they were deleted, deactivated or have changed their password."""
     if stored_password.person is None:
         return None
     try:
@@ -209,7 +206,7 @@ async def _recheck_person(tx: Tx, realm: Realm, stored_password: StoredPassword)
 
 
 async def _lock_person(tx: Tx, person: Person) -> Person:
-    """The person as they are now, held before their tries are: in the order of whoever sets a password by a link."""
+    """Lock the person before their attempts, in the same order as setting a password by link."""
     try:
         return await people.get_for_update(tx, person.realm, person.id)
     except NoSuchPerson:
@@ -217,7 +214,7 @@ async def _lock_person(tx: Tx, person: Person) -> Person:
 
 
 async def _attempt_source(tx: Tx, realm: Realm, person: Person | None, browser: Browser) -> AttemptSource:
-    """Where a try comes from, and whether the person was there before."""
+    """The source of an attempt, and whether the person has signed in from it before."""
     whose = person.id if person else UUID(int=0)
     addresses, epoch = (
         await store.list_recent_addresses(tx, realm, whose, _FAMILIAR),
@@ -240,7 +237,7 @@ async def _notify_recovery_use(tx: Tx, person: Person, browser: Browser) -> None
 
 
 async def _notify_passkey_copy(tx: Tx, person: Person, passkey: Passkey, browser: Browser) -> None:
-    """A passkey whose count went back may have been copied: its person decides."""
+    """Notify a person whose passkey's counter decreased, because the passkey may have been copied."""
     if passkey.count_went_back:
         facts = service.request_origin_facts(tx, browser.address, device_label(browser.user_agent))
         await security_emails.enqueue_email(
@@ -249,17 +246,17 @@ async def _notify_passkey_copy(tx: Tx, person: Person, passkey: Passkey, browser
 
 
 async def _record_refusal(tx: Tx, realm: Realm, person: Person | None, what: str, browser: Browser) -> None:
-    """Record a refusal, at most one a minute of a person, and one of all names that nobody has."""
+    """Audit a refusal, at most once a minute for each person, and once for all unknown user names."""
     if not await login_attempts.should_record_refusal(tx, realm, person):
         return
     subject = tx.ids.text(realm.id_type, person.id) if person else "nobody"
     address, details = browser.address, {"method": what}
-    # Who it was is not known: the person is whom they said to be.
+    # The refused person is unknown: only the claimed person can be recorded.
     await audit.record_entry(tx, realm.id, _UNKNOWN, "sign_in.refused", subject, ip_address=address, details=details)
 
 
 async def _issue_ticket(tx: Tx, person: Person, first: _First) -> str:
-    """It stands for the first step in this epoch: with another password, or all sign-ins ended, it is over."""
+    """Create the ticket for the first step; it becomes void with a new password or when all sign-ins end."""
     until = int((tx.real_now + TICKET_LIFETIME).timestamp())
     plain = msgspec.json.encode(
         [str(person.id), until, await store.find_device_epoch(tx, person.realm, person.id), first]
@@ -269,7 +266,7 @@ async def _issue_ticket(tx: Tx, person: Person, first: _First) -> str:
 
 
 async def _read_ticket(tx: Tx, realm: Realm, ticket: str, *, hold: bool = False) -> tuple[Person, _First]:
-    """Who has done the first step, and which; ``hold``: until the transaction ends. Raises TicketExpired."""
+    """The person who completed the first step, and its method; ``hold``: lock them. Raises TicketExpired."""
     try:
         plain = tx.vault.decrypt(urlsafe_b64decode(ticket), context=_TICKET, binding=realm.id.bytes)
         name, until, epoch, first = msgspec.json.decode(plain, type=tuple[str, int, int, _First])
@@ -284,7 +281,7 @@ async def _read_ticket(tx: Tx, realm: Realm, ticket: str, *, hold: bool = False)
 
 
 async def _is_from_provider(tx: Tx, person: Person, ticket: str) -> bool:
-    """Whether this person came from the provider just now, in this browser."""
+    """Whether this person has just come from the provider in this browser."""
     try:
         whose, first = await _read_ticket(tx, person.realm, ticket)
     except TicketExpired:

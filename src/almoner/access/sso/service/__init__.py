@@ -63,8 +63,7 @@ async def save_provider(tx: Tx, by: AuditContext, partner: Partner, provider_set
     """Create or change the partner's identity provider.
 
     If the change affects requests or trust, cached provider data and sign-ins with SSO end. Raises
-    InvalidProviderSettings. Where it is asked or believed otherwise than before, what it said is forgotten, and
-    sign-ins made there end.
+    InvalidProviderSettings. Roles granted by single sign-on are then removed, too.
     """
     before = await store.find(tx, partner)
     problems = dict(_settings_problems(provider_settings, tx.deployment.receivers))
@@ -141,7 +140,7 @@ async def record_refusal(tx: Tx, partner: Partner, refused: SsoRefused, *, ip_ad
 
 
 async def _revoke_provider_roles(tx: Tx, partner: Partner) -> int:
-    """Forget what the provider said of anybody's roles, and end the sign-ins made there; how many."""
+    """Remove all roles from single sign-on and end the sign-ins made through it; returns how many."""
     await people.clear_provider_roles(tx, member_realm(partner))
     return await sign_ins.end_provider_sign_ins(tx, member_realm(partner))
 
@@ -149,7 +148,7 @@ async def _revoke_provider_roles(tx: Tx, partner: Partner) -> int:
 async def _record(
     tx: Tx, by: AuditContext, provider: Provider, action: str, *, secret_changed: bool, ended: int
 ) -> None:
-    """What was set up, without the secret, into the audit log."""
+    """Audit the provider's settings, without the secret."""
     details: Details = {
         "issuer": provider.issuer,
         "clientId": provider.client_id,
@@ -167,7 +166,7 @@ async def _record(
 
 
 def _settings_problems(provider_settings: ProviderSettings, policy: AddressPolicy) -> Iterator[tuple[str, str]]:
-    """Field and what is wrong with it."""
+    """Each invalid field with its problem."""
     if not 1 <= len(provider_settings.name.strip()) <= LONGEST_NAME or not provider_settings.name.isprintable():
         yield "name", f"Name must be 1 to {LONGEST_NAME} characters."
     try:

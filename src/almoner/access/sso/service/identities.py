@@ -35,8 +35,8 @@ async def resolve_person(
 ) -> Person:
     """The person behind a provider identity, with the roles it gives; may create one. Raises SsoRefused.
 
-    In this order: who was bound to this subject; whoever accepts an invitation in this browser; the member whom the
-    provider's own provisioning calls so; a new member, where the owner allowed it. An email never links.
+    In this order: the person linked to this subject; the person who accepts an invitation in this browser; the member
+    provisioned with this externalId; a new member, if the owner allowed it. Email addresses never link accounts.
     """
     if not await store.lock_provider_version(tx, provider):
         raise SsoRefused(SsoRefusalReason.CHANGED, "The sign-in settings have changed. Please try again.")
@@ -117,7 +117,7 @@ async def unlink_own_accounts(tx: Tx, person: Person, by: AuditContext) -> None:
 async def _resolve_new_person(
     tx: Tx, provider: Provider, claims: IdentityClaims, invited: Person | None
 ) -> tuple[Person, BoundBy]:
-    """Who comes from the provider for the first time, and what vouches for it. Raises SsoRefused."""
+    """The person who signs in through the provider for the first time, and the basis of the link. Raises SsoRefused."""
     realm = member_realm(provider.partner)
     provisioned = await store.find_provisioned_member(tx, provider.partner, claims.subject)
     if invited is not None and (provisioned is None or provisioned.id == invited.id):
@@ -147,9 +147,9 @@ async def _resolve_new_person(
 
 
 async def _ensure_directory_may_claim(tx: Tx, person: Person) -> None:
-    """That a directory may say who this is: nobody has come as them, and nobody here made them an owner.
+    """Check that a directory may link this person: they never signed in, and nobody here made them an owner.
 
-    Raises SsoRefused. Whoever holds a directory key could come in as any member otherwise, by a subject of theirs
+    Raises SsoRefused. Otherwise the holder of a SCIM key could sign in as any member with a subject of their choice
     (0030).
     """
     factors = await credentials.get_factors(tx, person)
@@ -163,7 +163,7 @@ async def _ensure_directory_may_claim(tx: Tx, person: Person) -> None:
 
 
 async def _bind_subject(tx: Tx, person: Person, identity: Identity, bound_by: BoundBy, browser: Browser) -> None:
-    """From now on this subject is this person, who is told by mail. Raises SsoRefused."""
+    """Link a subject to the person, and notify them by email. Raises SsoRefused."""
     if any(one.issuer == identity.issuer for one in await store.list_linked_accounts(tx, person)):
         text = "A different SSO account is already connected. Disconnect it first, or contact an owner for help."
         raise SsoRefused(SsoRefusalReason.OTHER_PERSON, text)

@@ -64,8 +64,8 @@ class CallbackRequest:
 class SignInResult:
     """The outcome of a callback. ``onward``: the page to redirect to.
 
-    ``entered``: who is signed in, or has to show a second factor first; None for who was signed in already. ``proof``:
-    the secret for the cookie of whoever proved it.
+    ``entered``: the new sign-in, or the second-factor step; None if already signed in. ``proof``: the new session
+    secret after a reauthentication.
     """
 
     entered: NewSignIn | SecondFactorRequired | None
@@ -75,7 +75,7 @@ class SignInResult:
 
 @dataclass(frozen=True, slots=True)
 class _ClaimedState:
-    """What the provider is asked with."""
+    """The claimed state and the data of the token request."""
 
     provider: Provider
     secret: str | None
@@ -113,7 +113,7 @@ class OidcFlow:
     async def finish(self, callback: CallbackRequest) -> SignInResult:
         """Complete a flow and sign the person in. Raises SsoRefused, which is audited.
 
-        A state that is not is not recorded: anybody could fill the log.
+        An unknown state is not audited, because anybody could fill the log.
         """
         vault, stored = self._db.deployment.vault, callback.cookies.get(callback.cookie_name, "")
         found = state.decrypt_state(
@@ -138,7 +138,7 @@ class OidcFlow:
         return await self._directory.refetch_metadata(provider)
 
     async def _claim_state(self, callback: CallbackRequest, found: OidcState) -> _ClaimedState:
-        """Take the state, once. Raises SsoRefused."""
+        """Claim the state; works once. Raises SsoRefused."""
         async with self._db.write() as tx:
             is_first = await service.claim_state(tx, callback.partner, found.hash, found.started_at)
             provider = await service.find(tx, callback.partner)
@@ -154,7 +154,7 @@ class OidcFlow:
 async def _complete_flow(
     tx: Tx, provider: Provider, found: OidcState, claims: IdentityClaims, callback: CallbackRequest
 ) -> SignInResult:
-    """What the sign-in was begun for. Raises SsoRefused."""
+    """Complete the purpose that the flow was started for. Raises SsoRefused."""
     if found.purpose == "proof":
         return SignInResult(
             None, found.onward, await _complete_reauthentication(tx, provider, found, claims, callback.sign_in)
@@ -187,7 +187,7 @@ async def _complete_flow(
 async def _complete_reauthentication(
     tx: Tx, provider: Provider, found: OidcState, claims: IdentityClaims, sign_in: SignIn | None
 ) -> tuple[SignIn, str]:
-    """Whoever is signed in proves that it is still they. Raises SsoRefused."""
+    """Record that the signed-in person has reauthenticated. Raises SsoRefused."""
     sign_in = _require_same_sign_in(found, sign_in)
     if not is_fresh_authentication(claims, found.started_at):
         raise SsoRefused(
@@ -198,14 +198,14 @@ async def _complete_reauthentication(
 
 
 def _require_same_sign_in(found: OidcState, sign_in: SignIn | None) -> SignIn:
-    """The sign-in in which it was begun. Raises SsoRefused when the browser is not in it any more."""
+    """The sign-in that started the flow. Raises SsoRefused if the browser is no longer signed in with it."""
     if sign_in is None or sign_in.id != found.record:
         raise SsoRefused(SsoRefusalReason.STATE, "You are no longer signed in to this browser.")
     return sign_in
 
 
 async def _open_invitation(tx: Tx, partner: Partner, found: OidcState) -> tuple[EmailLink, Person]:
-    """The invitation that is being accepted in this browser, still open, and whose it is. Raises SsoRefused."""
+    """The open invitation that this browser accepts, and its person. Raises SsoRefused."""
     try:
         assert found.record is not None, "a sign-in for an invitation is begun with its link"
         link, invited = await links.get_open_link(tx, tx.vault.page_token("invitation", found.record), "invitation")
