@@ -206,6 +206,14 @@ def test_a_page_prints_its_records() -> None:
         assert repr(client.donations.list()).startswith("Page(total_results=7, data=[Donation(id='donation_1'")
 
 
+def test_a_subscription_prints_no_secret() -> None:
+    body = json.dumps({"object": "webhook_subscription", "data": {"id": "webhook_1", "secret": "whsec_x"}})
+    with answering((200, {}, body.encode())) as (client, _):
+        subscription = client.webhook_subscriptions.get("webhook_1")
+    assert subscription.secret == "whsec_x"
+    assert "whsec_x" not in repr(subscription)
+
+
 def test_what_is_wrong_is_not_tried_again() -> None:
     with answering((400, {}, problem("bad_request"))) as (client, seen), pytest.raises(errors.BadRequest):
         client.donations.cancel("donation_1")

@@ -11,6 +11,8 @@ from tools.clients.api_model import Api, Field, Model, Operation, Schema, type_n
 FOLDER: Final = "clients/python/src/almoner_client/_generated"
 _HEAD: Final = "# Made from openapi.json by `make clients`; do not edit.\n"
 _WIDTH: Final = 118
+_SECRETS: Final = frozenset({"secret"})
+"""Members that ``repr`` leaves out, so that logs do not show them."""
 
 
 def render(api: Api) -> dict[str, str]:
@@ -89,7 +91,7 @@ def _models(api: Api) -> Iterator[str]:
     yield _HEAD
     yield '"""Records that are answered, and what stands inside of bodies."""\n'
     yield "from __future__ import annotations\n"
-    yield "from dataclasses import dataclass\nfrom datetime import date, datetime"
+    yield "from dataclasses import dataclass, field\nfrom datetime import date, datetime"
     yield "from typing import Any, ClassVar, Dict, List, Literal, Mapping\n"
     yield "from almoner_client._records import OMITTED, Body, Omitted, Record\n"
     for model in api.models:
@@ -113,7 +115,8 @@ def _model(model: Model) -> Iterator[str]:
             yield f"    {snake(field.wire)}: {made} | Omitted = OMITTED"
         else:
             optional = "" if field.required or made.endswith("| None") or model.is_input else " | None"
-            yield f"    {snake(field.wire)}: {made}{optional}"
+            shown = " = field(repr=False)" if field.wire in _SECRETS else ""
+            yield f"    {snake(field.wire)}: {made}{optional}{shown}"
         yield from _doc(field.text, "    ")
 
 

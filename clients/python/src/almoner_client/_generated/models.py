@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, ClassVar, Dict, List, Literal, Mapping
 
@@ -2377,7 +2377,7 @@ class WebhookSubscription(Record):
     """Event types that it receives; `*` for all."""
     url: str
     """Its address."""
-    secret: str | None
+    secret: str | None = field(repr=False)
     """The secret that signs webhooks. Do not share it."""
     previous_secret_expires_at: datetime | None
     """Until when the previous secret is also used to sign, in UTC; null if it is not used any more."""
