@@ -76,7 +76,7 @@ async def made_up(empty_database: TestDatabase, tmp_path: Path) -> AsyncIterator
 async def test_no_word_of_the_dashboard_is_outside_the_catalogues(made_up: Service) -> None:
     tenant, reader = (
         await made_up.tenant(),
-        pseudo.Reader(data=MONTHS | {"English", "KWD", "P"}),
+        pseudo.Reader(data=MONTHS | {"English", "United", "States", "KWD", "P"}),
     )  # from CLDR, and a monogram
     api = made_up.client(tenant.secret)
     records = await one_of_everything(made_up, api)

@@ -17,3 +17,10 @@ def test_what_a_record_waits_for_comes_first_and_nothing_is_shown_empty() -> Non
     assert [one.title for one in sections] == ["requirements", "agentVerification"]
     (waiting,) = sections[0].sections
     assert ("since", "moment") in [(fact.label, fact.kind) for fact in waiting.facts]
+
+
+def test_countries_and_headings_are_values_that_the_page_names() -> None:
+    record = {"countryCode": "GBR", "requirements": [{"code": "confirmation"}, {"name": "Letter", "code": "review"}]}
+    own, needed = sections_of_record(record, "/account/x", {}, lambda member: member)
+    assert [(fact.value, fact.kind) for fact in own.facts] == [("GBR", "country")]
+    assert [(one.title, one.titled_by_value) for one in needed.sections] == [("confirmation", True), ("Letter", False)]

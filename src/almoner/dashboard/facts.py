@@ -55,7 +55,7 @@ def _section(
         elif isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
             listed = Section(called)
             listed.sections = [
-                _section(_heading(one, position), one, home, names, label, currency)
+                _listed_section(one, position, home, names, label, currency)
                 for position, one in enumerate(value, 1)
                 if isinstance(one, Mapping)
             ]
@@ -81,9 +81,14 @@ def _fact_of_list(name: str, label: str, value: Sequence[Any], currency: str | N
     return Fact(label, ", ".join(names.get(str(one), str(one)) for one in value))
 
 
-def _heading(record: Mapping[str, Any], position: int) -> str:
-    named = next((record[one] for one in ("name", "displayName", "fileName", "code", "type") if record.get(one)), None)
-    return str(named) if named is not None else f"{position}"
+def _listed_section(
+    record: Mapping[str, Any], position: int, home: str, names: Mapping[str, str], label: Label, currency: str | None
+) -> Section:
+    """A record of a list, headed by its name, its code or type, or else its position."""
+    member = next((one for one in ("name", "displayName", "fileName", "code", "type") if record.get(one)), None)
+    section = _section(str(record[member] if member else position), record, home, names, label, currency)
+    section.titled_by_value = member in _IN_WORDS
+    return section
 
 
 def _fact(name: str, label: str, value: Any, currency: str | None, home: str, names: Mapping[str, str]) -> Fact:
@@ -97,6 +102,8 @@ def _fact(name: str, label: str, value: Any, currency: str | None, home: str, na
         return Fact(label, value, "moment")
     if name == "language":
         return Fact(label, value, "language")
+    if name == "countryCode":
+        return Fact(label, value, "country")
     if isinstance(value, str) and (path := _path_of(value)):
         return Fact(label, names.get(value, value), "link", f"{home}{path}/{value}", id=value)
     if isinstance(value, str) and value.startswith(("https://", "http://")):

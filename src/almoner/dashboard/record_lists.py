@@ -188,7 +188,7 @@ ORGANISATIONS: Final = RecordList(
     "/v1/organisations",
     "organisations:read",
     "organisation",
-    (Column("displayName"), Column("countryCode"), Column("registryName"), Column("registryId"), _ID),
+    (Column("displayName"), Column("countryCode", "country"), Column("registryName"), Column("registryId"), _ID),
     (
         Filter("query", named="nameOrNumber"),
         Filter("countryCode", named="countryLetters"),

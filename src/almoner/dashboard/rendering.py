@@ -39,6 +39,7 @@ def render_page(context: PageContext, visitor: Visitor, template: str, *, status
         short_moment=texts.short_moment,
         age=texts.age,
         language_name=texts.language_name,
+        country_name=texts.country_name,
         zone=texts.zone_name(),
         words=texts.language.html,
         parsed=datetime.fromisoformat,

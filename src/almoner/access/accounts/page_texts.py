@@ -58,6 +58,10 @@ class PageTexts:
         key = f"dashboard.{group}.{name}"
         return self.language.text(key) if self.language.has(key) else in_english(otherwise)
 
+    def country_name(self, code: str) -> str:
+        """The name of a country by its ISO 3166-1 alpha-3 code; the code if it is unknown."""
+        return formats.country_name(code, self.language.locale)
+
     def language_name(self, tag: str) -> str:
         """The name of a language."""
         return formats.language_name(tag, self.language.locale)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 ColumnKind = Literal[
-    "id", "text", "amount", "status", "moment", "age", "organisation", "donor", "value", "language", "yes_no"
+    "id", "text", "amount", "status", "moment", "age", "organisation", "donor", "value", "language", "country", "yes_no"
 ]
 SortKey = Literal["id", "name", "amount", "dueAt", "nextDonationAt", "status"]
 """``id``: the order of creation, which has an index with every filter. The others have one without filters alone.
@@ -12,7 +12,9 @@ SortKey = Literal["id", "name", "amount", "dueAt", "nextDonationAt", "status"]
 But ``status``: one status after the other, newest first: each is the list filtered by it.
 """
 FilterKind = Literal["choice", "text", "email", "day"]
-FactKind = Literal["text", "amount", "amounts", "status", "moment", "yes_no", "language", "link", "address", "values"]
+FactKind = Literal[
+    "text", "amount", "amounts", "status", "moment", "yes_no", "language", "country", "link", "address", "values"
+]
 Tone = Literal["good", "waiting", "bad"]
 
 
@@ -93,11 +95,15 @@ class Fact:
 
 @dataclass(slots=True)
 class Section:
-    """Facts under a heading, with subsections. ``title``: empty for the record's own facts."""
+    """Facts under a heading, with subsections.
+
+    ``title``: empty for the record's own facts; a value of the API if ``titled_by_value``.
+    """
 
     title: str
     facts: list[Fact] = field(default_factory=list)
     sections: list["Section"] = field(default_factory=list)
+    titled_by_value: bool = False
 
 
 @dataclass(frozen=True, slots=True)
