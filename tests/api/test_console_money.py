@@ -256,6 +256,7 @@ async def test_a_settlement_report_is_imported_and_a_line_dismissed(
     assert await listed(olive, f"{HOME}/settlements/unmatched", payment)
     [dismiss] = re.findall(rf'href="([^"]+/dismiss)">[^/]*{payment}\b', olive.page.text)  # type: ignore[union-attr]
     await act(olive, dismiss, note="reported by mistake")
+    assert "Settlement line dismissed." in words(olive)
     assert (await olive.get(dismiss)).status_code == 404
     assert await audited(service, person) == ["settlement.imported", "settlement_line.dismissed"]
 
@@ -309,6 +310,10 @@ async def test_a_line_is_matched_to_what_has_its_amount(service: Service, olive:
         "there is no donation request"
         in (await refused(olive, f"{line}/match", kind="request", record="ALM-AAAAA-AAAAA")).lower()
     )
+    linked = (await olive.get(f"{line}/match?kind=donation&record=sandbox_donation_1")).text
+    assert '<option value="donation" selected' in linked
+    assert 'value="sandbox_donation_1"' in linked, "a possible match fills in the form"
+    assert 'value="x"' not in (await olive.get(f"{line}/dismiss?note=x")).text
     await act(olive, f"{line}/dismiss", note="a test of the bank")
     csv = await olive.get(f"{HOME}/bank-statement-lines.csv?amount=47.11")
     assert "47.11,EUR" in csv.text

@@ -131,6 +131,8 @@ async def test_a_month_ends_in_the_browser(
     dropped = await act(olive, f"{HOME}/payment-files/new", currency="USD")
     await act(olive, f"{dropped}/withdraw", note="the wrong day")
     file = await act(olive, f"{HOME}/payment-files/new", currency="USD")
+    assert "Payment file created." in words(olive)
+    assert ACCOUNT["holder"] in words(olive), "whoever releases a file sees whom it pays"
     assert "Because of its amount, somebody else must release it" in await refused(olive, f"{file}/release")
     await olive.open(f"{HOME}/money")
     assert "Release the payment file of 48.74 USD" in words(olive)
@@ -171,7 +173,8 @@ async def test_a_month_ends_in_the_browser(
     async with service.db.read() as tx:
         assert await tx.fetchval("select count(*) from bank_statement") == 0
     assert (await gift(api, by_statement))["status"] == "RECEIVED_PAYMENT"
-    await olive.post(preview, do="book")
+    await olive.open((await olive.post(preview, do="book")).headers["location"])
+    assert "Statement booked. Lines matched: 1. Lines still to match: 1." in words(olive)
     assert (await gift(api, by_statement))["status"] == "DISBURSED"
     assert (await olive.get(preview)).status_code == 404
     await olive.open(f"{HOME}/bank-statement-lines?status=open")
@@ -240,7 +243,7 @@ async def test_who_held_a_nonprofit_does_not_release_it_alone(
     await act(olive, release, note="it was nothing")
     assert "has already confirmed this" in await refused(olive, release, note="it was nothing")
     await act(pia, release, note="called them")
-    await pia.open(f"{HOME}/disbursements/holds")
+    assert "Hold released." in words(pia)
     assert "a call" not in words(pia)
     async with service.db.read() as tx:
         rows = await tx.fetch("select decided_by, second_by from disbursement_hold where not held")

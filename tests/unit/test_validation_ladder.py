@@ -429,3 +429,14 @@ def test_a_name_that_another_body_may_bear_is_asked_about(name: str, listed_name
     assert ladder.evaluate_rules(view, AcceptanceRules(CERTAIN_SCORE)).outcome.verdict == "review"
     same = replace(view, asked=replace(ASKED, name=listed_name.title()))
     assert ladder.evaluate_rules(same, AcceptanceRules(CERTAIN_SCORE)).outcome.verdict == "accept"
+
+
+def test_the_facts_of_a_step_are_words_and_not_json() -> None:
+    facts = {"listed": [], "scripts": ["CYRILLIC", "LATIN"], "parts": [["same", 1.0, "a", ""], ["city", 0.5]], "n": 62}
+    step = EvaluationStep("x", "pass", facts=facts)
+    assert step.text_facts == [
+        ("listed", ""),
+        ("scripts", "CYRILLIC, LATIN"),
+        ("parts", "same, 1.0, a; city, 0.5"),
+        ("n", "62"),
+    ]

@@ -25,6 +25,7 @@ _REFUSED: Final = 409
 class ActionField:
     """A field of an action's form. ``choices``: values and labels, for ``choice``. ``value``: the initial value.
 
+    ``linked``: a link to the page can give the initial value in its query.
     ``hidden``: what the page shows, so that the action can tell whether it still holds.
     """
 
@@ -36,6 +37,7 @@ class ActionField:
     choices: Sequence[tuple[str, str]] = ()
     value: str = ""
     maxlength: int = 2000
+    linked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,9 @@ class ActionPages:
                 page = await action.describe(tx, visitor)
             status = 422 if problems else _REFUSED if refused else 200
             typed = {
-                one.name: visitor.form_value(one.name) if visitor.form and one.kind != "hidden" else one.value
+                one.name: visitor.form_value(one.name)
+                if visitor.form and one.kind != "hidden"
+                else _initial(visitor, one)
                 for one in page.fields
             }
             return await self._context.show(
@@ -134,6 +138,11 @@ def email_preview(kind: Kind, place: str) -> tuple[str, Markup]:
 def is_preview(visitor: Visitor) -> bool:
     """Whether the request is for a preview of the input, without performing the action."""
     return bool(visitor.form_value("preview"))
+
+
+def _initial(visitor: Visitor, one: ActionField) -> str:
+    """The value of a field before anything is entered."""
+    return visitor.query.get(one.name, one.value)[: one.maxlength] if one.linked else one.value
 
 
 def _values(visitor: Visitor, fields: Sequence[ActionField]) -> dict[str, str]:

@@ -92,6 +92,8 @@ class ConsoleList:
     """Labels for filter values that are not clear by themselves."""
     begin: tuple[str, str] | None = None
     """The path and label of a button above the list; its POST opens the first record."""
+    message: Callable[[Visitor], str] = lambda _visitor: ""
+    """The message about the action that led to the list."""
 
     def order_of(self, given: Mapping[str, str]) -> str:
         """Describe the order of the list with these filters."""
@@ -101,6 +103,11 @@ class ConsoleList:
     def value_text(self, value: str) -> str:
         """The label of a filter value or status."""
         return self.choice_words.get(value) or readable(value)
+
+
+def message_after(done: Mapping[str, str]) -> Callable[[Visitor], str]:
+    """Messages about actions that led to the list, by the value of ``done`` in its URL."""
+    return lambda visitor: done.get(visitor.query.get("done", ""), "")
 
 
 def position_text(at: datetime, record: UUID) -> str:
@@ -191,6 +198,7 @@ class ListRouteBuilder:
             next=page.next and f"{address}?{urlencode([*shown, ('cursor', page.next)])}",
             export=f"{address}.csv?{urlencode(shown)}".rstrip("?") if declared.exported else None,
             problems=problems,
+            message=declared.message(visitor),
             value_text=declared.value_text,
         )
 

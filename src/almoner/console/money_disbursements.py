@@ -181,6 +181,7 @@ class DisbursementPages:
         return ConsoleList(
             path=_PATH,
             title="Disbursements",
+            message=_run_message,
             about="Donations that are paid out together to one nonprofit appear here.",
             roles=FINANCE,
             columns=(
@@ -413,9 +414,8 @@ class DisbursementPages:
             if not ran.refused and not ran.sent:
                 return redirect_to(f"{visitor.place.home}{_PATH}/run?done=nothing")
             if not ran.refused:
-                return redirect_to(
-                    f"{visitor.place.home}{_PATH}?status={'PAID' if self._context.db.deployment.sandbox else 'SENT'}"
-                )
+                sent = sum(sums.payouts for sums in ran.sent.values())
+                return redirect_to(f"{visitor.place.home}{_PATH}?sent={sent}")
         return await self._context.show(
             visitor,
             "money_run.html",
@@ -423,6 +423,12 @@ class DisbursementPages:
             message="Nothing was ready to be sent." if visitor.query.get("done") == "nothing" else "",
             refused=[(self._context.id_text(_TYPE, one), why) for one, why in ran.refused] if ran else [],
         )
+
+
+def _run_message(visitor: Visitor) -> str:
+    """How many disbursements the run has just sent."""
+    count = visitor.query.get("sent", "")[:9]
+    return f"Disbursements sent: {count}." if count.isdecimal() else ""
 
 
 def _steps(one: Disbursement) -> list[TimelineStep]:

@@ -94,6 +94,21 @@ async def _withdraw(tx: Tx, officer: Officer, file: PaymentFile, entered_values:
     await _audit(tx, officer, "payment_file.withdrawn", withdrawn)
 
 
+_ANSWERS: Final = {
+    "answered": "The bank's status report has been imported.",
+    "known": "This status report has already been imported. Nothing has changed.",
+}
+
+
+def _message(visitor: Visitor) -> str:
+    """The message about the import of a status report, or about what a new file leaves out."""
+    homeless, _, held = visitor.query.get("left", "")[:19].partition(".")
+    if not (homeless.isdecimal() and held.isdecimal()):
+        return _ANSWERS.get(visitor.query.get("done", ""), "")
+    left = f" Left out: {homeless} without an approved account, {held} on hold or flagged."
+    return "Payment file created." + (left if int(homeless) or int(held) else "")
+
+
 _KIND: Final = RecordKind(
     path=_PATH,
     id_type=_TYPE,
@@ -205,7 +220,7 @@ class PaymentFilePages:
                 if file.status == "released"
                 else [],
             )
-        return await show_record(self._context, visitor, page, _KIND.message(visitor))
+        return await show_record(self._context, visitor, page, _KIND.message(visitor) or _message(visitor))
 
     async def _steps(self, tx: Tx, file: PaymentFile) -> list[TimelineStep]:
         reports = await payment_files.list_status_reports(tx, file.id)
@@ -231,11 +246,17 @@ class PaymentFilePages:
         rows = [
             ListRow(
                 f"/disbursements/{tx.ids.text('disbursement', payout)}",
-                (tx.ids.text("disbursement", payout), money, masked, end_to_end),
+                (tx.ids.text("disbursement", payout), holder, money, masked, end_to_end),
             )
-            for payout, end_to_end, _, masked, money in shown
+            for payout, end_to_end, _, masked, money, holder in shown
         ]
-        columns = (Column("Disbursement", "id"), Column("Amount", "amount"), Column("Account"), Column("End-to-end ID"))
+        columns = (
+            Column("Disbursement", "id"),
+            Column("Account holder"),
+            Column("Amount", "amount"),
+            Column("Account"),
+            Column("End-to-end ID"),
+        )
         more = f"The first {_SHOWN} of {len(transfers):,} are shown." if len(transfers) > _SHOWN else ""
         return RecordTable("Payments", columns, rows, more=more)
 

@@ -10,7 +10,7 @@ from almoner.access.accounts.page_guard import Visitor
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
-from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
+from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow, message_after
 from almoner.console.money_records import (
     FIRST,
     Officer,
@@ -46,6 +46,7 @@ class HoldPages:
         self._list = ConsoleList(
             path=_PATH,
             title="Holds on disbursements",
+            message=message_after({"released": "Hold released. The next disbursement run sends what is ready."}),
             about="A nonprofit appears here if a person or a rule has put its disbursements on hold.",
             roles=FINANCE,
             columns=(
@@ -163,7 +164,7 @@ class HoldPages:
             second=agreed.second,
         )
         await officer.record_audit_entry(tx, of, "disbursements.released", organisation, people=agreed.decider_count)
-        return _PATH
+        return f"{_PATH}?done=released"
 
 
 def _parse_number(cursor: str | None) -> int:

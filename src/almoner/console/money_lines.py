@@ -150,13 +150,14 @@ _KIND: Final = RecordKind(
             ),
             _match,
             (
-                ActionField("kind", "Match to", "choice", choices=tuple(_KINDS.items())),
+                ActionField("kind", "Match to", "choice", choices=tuple(_KINDS.items()), linked=True),
                 ActionField(
                     "record",
                     "Which",
                     hint="The ID of the record. For a donation request, enter its reference. For a provider "
                     "payout, enter provider/reference.",
                     maxlength=255,
+                    linked=True,
                 ),
             ),
             _open,
@@ -227,6 +228,7 @@ class LinePages:
             views=(("To match", {"status": "open"}), ("Matched", {"status": "matched"}), ("All", {})),
             actions=(("/bank-statements/upload", "Upload a statement"),),
             order="newest first",
+            message=_booked,
             oldest_first=("status", "open"),
         )
 
@@ -278,6 +280,14 @@ class LinePages:
                 tables=[_proposals(tx, here, proposed)] if is_open else [],
             )
         return await show_record(self._context, visitor, page, _KIND.message(visitor))
+
+
+def _booked(visitor: Visitor) -> str:
+    """What happened to the lines of the statement that was just booked."""
+    matched, left = (visitor.query.get(name, "")[:9] for name in ("matched", "open"))
+    if not (matched.isdecimal() and left.isdecimal()):
+        return ""
+    return f"Statement booked. Lines matched: {matched}. Lines still to match: {left}."
 
 
 def _proposals(tx: Tx, here: str, proposed: Sequence[MatchProposal]) -> RecordTable:

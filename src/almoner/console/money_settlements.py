@@ -17,6 +17,7 @@ from almoner.console.lists import (
     ListRouteBuilder,
     ListRow,
     SignedAmount,
+    message_after,
     page_by_position,
     parse_position,
 )
@@ -80,6 +81,7 @@ class SettlementPages:
         return ConsoleList(
             path=f"{_PATH}/unmatched",
             title="Unmatched settlement lines",
+            message=message_after({"dismissed": "Settlement line dismissed."}),
             about="Lines of settlement reports that match no payment appear here. We try to match them again "
             "every night.",
             roles=FINANCE,
@@ -101,6 +103,7 @@ class SettlementPages:
         return ConsoleList(
             path=f"{_PATH}/provider-payouts",
             title="Provider payouts without a bank line",
+            message=message_after({"explained": "Explanation recorded."}),
             about="Every provider payout matches a bank statement line.",
             roles=FINANCE,
             columns=(
@@ -247,7 +250,7 @@ class SettlementPages:
             payment=line.payment,
             kind=line.kind.value,
         )
-        return f"{_PATH}/unmatched"
+        return f"{_PATH}/unmatched?done=dismissed"
 
     async def _find_payout(self, tx: Tx, visitor: Visitor) -> MissingProviderPayout:
         below = visitor.path.removeprefix(f"{visitor.place.home}{_PATH}/provider-payouts/").removesuffix("/explain")
@@ -285,7 +288,7 @@ class SettlementPages:
         )
         named = f"{one.provider}/{one.payout.reference}"
         await officer.record_audit_entry(tx, DEPLOYMENT, "settlement.explained", named)
-        return f"{_PATH}/provider-payouts"
+        return f"{_PATH}/provider-payouts?done=explained"
 
 
 def _row(one: Settlement) -> ListRow:

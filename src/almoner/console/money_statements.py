@@ -20,6 +20,7 @@ from almoner.console.lists import (
     ListRouteBuilder,
     ListRow,
     SignedAmount,
+    message_after,
     page_by_position,
     parse_position,
 )
@@ -80,6 +81,7 @@ class StatementPages:
         self._gap_list = ConsoleList(
             path=f"{_PATH}/gaps",
             title="Missing and incomplete statements",
+            message=message_after({"explained": "Explanation recorded."}),
             about="No statements are missing, and all lines could be read.",
             roles=FINANCE,
             columns=(
@@ -249,7 +251,7 @@ class StatementPages:
         statement_id = self._context.parse_id(_STATEMENT, name)
         await bank_statements.record_gap_explanation(tx, statement_id, note=entered_values["note"], by=officer.id)
         await officer.record_audit_entry(tx, DEPLOYMENT, "bank_statement.explained", name)
-        return f"{_PATH}/gaps"
+        return f"{_PATH}/gaps?done=explained"
 
 
 def _mapping_of(kept: StatementUpload) -> bank_statements.StatementMapping | None:

@@ -17,11 +17,20 @@ from almoner.console.context import ConsoleContext, PageKey
 from almoner.console.differences import mark_differences
 from almoner.console.links import REVIEWERS
 from almoner.console.review_dossiers import dossier_links
-from almoner.console.review_words import EVIDENCE_WORDS, FLAG_WORDS, KIND_WORDS, REVIEWS, SINGULAR_WORDS, reason_words
+from almoner.console.review_words import (
+    ACTS,
+    EVIDENCE_WORDS,
+    FLAG_WORDS,
+    KIND_WORDS,
+    REVIEWS,
+    SINGULAR_WORDS,
+    reason_words,
+)
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
+from almoner.validation.applications.form import evidence_requests
 from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
@@ -45,6 +54,8 @@ _DONE: Final = {
     "noted": "Note added.",
     "requested": "We have asked the applicant for it. The case stays open.",
     "conflict": "Conflict of interest declared. Another reviewer must decide this case.",
+    "accepted": "Your decision has been recorded.",
+    "rejected": "Your decision has been recorded.",
     "busy": "Another reviewer has claimed this case.",
     "reopened": "Decision reversed. The case is open again.",
 }
@@ -147,6 +158,9 @@ class CasePages:
             "notes": known.notes,
             "earlier": [self._related(tx, one) for one in known.decided],
             "similar": [self._related(tx, one) for one in known.waiting],
+            "accept_words": ACTS[view.subject.kind, "accepted"][0],
+            "reject_words": ACTS[view.subject.kind, "rejected"][0],
+            "askable": evidence_requests.asks_applicant(view.subject.kind),
             "reopenable": hasattr(handler, "reopen") and waits is None,
             "message": _DONE.get(visitor.query.get("done", "")),
             "real_now": tx.real_now.isoformat(),

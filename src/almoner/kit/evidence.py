@@ -43,7 +43,16 @@ class EvaluationStep:
 
 
 def _compact(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """A value that is no text: a list of plain values with commas, a list of lists with semicolons, others as JSON."""
+    if isinstance(value, list | tuple):
+        if all(isinstance(one, list | tuple) for one in value):
+            return "; ".join(", ".join(_plain(part) for part in one if part != "") for one in value)
+        return ", ".join(_plain(one) for one in value)
+    return _plain(value)
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,7 +251,7 @@ async def evaluate_status_report(
     payments = await store.transfers_of_file(tx, file.id)
     asked = {
         end_to_end: RequestedTransfer(_batch_name(file.message_id, money, scheme, shown), money)
-        for _, end_to_end, scheme, shown, money in payments
+        for _, end_to_end, scheme, shown, money, _ in payments
     }
     reported = domain.bank_outcomes(status_report, asked)
     return file, {

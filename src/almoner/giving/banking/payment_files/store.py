@@ -203,21 +203,22 @@ class FileTransfer(NamedTuple):
     scheme: Scheme
     masked_number: str
     money: Money
+    holder: str
 
 
 @across_partners("banking")
 async def transfers_of_file(tx: Tx, file_id: UUID) -> list[FileTransfer]:
-    """A file's payments: end-to-end ID, account scheme, the first characters of the account number, and amount."""
+    """A file's payments: end-to-end ID, account scheme and number, amount, and account holder."""
     rows = await tx.fetch(
         """
-        select p.disbursement_id, d.end_to_end_id, a.scheme, a.masked_number, p.amount_minor, d.currency
+        select p.disbursement_id, d.end_to_end_id, a.scheme, a.masked_number, p.amount_minor, d.currency, a.holder
         from payment_file_transaction p
         join disbursement d on d.id = p.disbursement_id join payee_bank_account a on a.id = p.payee_bank_account_id
         where p.file_id = $1 order by 1
         """,
         file_id,
     )
-    return [FileTransfer(row[0], row[1], row[2], row[3], Money(row[4], row[5])) for row in rows]
+    return [FileTransfer(row[0], row[1], row[2], row[3], Money(row[4], row[5]), row[6]) for row in rows]
 
 
 class FilePayee(NamedTuple):

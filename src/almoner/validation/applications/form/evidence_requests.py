@@ -22,6 +22,11 @@ class NothingToRequest(ReviewRefused):
     """The applicant cannot be asked for it."""
 
 
+def asks_applicant(kind: Kind) -> bool:
+    """Whether evidence can be requested for cases of this kind, if an application waits for them."""
+    return kind in _CHECKS
+
+
 async def list_requestable(tx: Tx, kind: Kind, subject_id: UUID) -> list[str]:
     """The evidence that can be requested for this case; empty if none."""
     check = _CHECKS.get(kind)

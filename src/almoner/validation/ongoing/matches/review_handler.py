@@ -52,7 +52,7 @@ class MatchReviewHandler:
         facts += [("changed since it was decided", _difference_text(one)) for one in match.changes_since_decision]
         named = match.subject_side.get("name") or "somebody forgotten"
         return ReviewEvidence(
-            title=f"Is {stored.asked.names[0] if stored.asked.names else named} the one of {match.list}?",
+            title=f"Is {stored.asked.names[0] if stored.asked.names else named} the {_entry_text(match, listed)}?",
             facts=facts,
             steps=[_step(part) for part in match.parts],
             compared=_compared(stored, listed),
@@ -151,6 +151,12 @@ class ScreeningReviewHandler:
 REVIEW_HANDLER: Final = MatchReviewHandler()
 SCREENING_HANDLER: Final = ScreeningReviewHandler()
 _MAX_RELATED: Final = 50
+
+
+def _entry_text(match: ScreeningMatch, listed: Sequence[WatchlistEntry]) -> str:
+    """The entry by its first name, and its list."""
+    names = [name.text for one in listed for name in one.listed.names[:1]]
+    return f"listed {names[0] if names else 'record'} ({match.list}, {match.entry_key})"
 
 
 def _compared(stored_subject: StoredSubject, listed: Sequence[WatchlistEntry]) -> list[ValueComparison]:
