@@ -414,7 +414,7 @@ class DisbursementPages:
             if not ran.refused and not ran.sent:
                 return redirect_to(f"{visitor.place.home}{_PATH}/run?done=nothing")
             if not ran.refused:
-                sent = sum(sums.payouts for sums in ran.sent.values())
+                sent = sum(sums.disbursements for sums in ran.sent.values())
                 return redirect_to(f"{visitor.place.home}{_PATH}?sent={sent}")
         return await self._context.show(
             visitor,
