@@ -23,7 +23,7 @@ EVIDENCE_KINDS: Final[tuple[DisputeEvidenceKind, ...]] = get_args(DisputeEvidenc
 EDITABLE: Final[tuple[EvidenceStatus, ...]] = ("draft", "rejected")
 MAX_TEXT: Final = 5000
 MAX_TOTAL_BYTES: Final = 4_500_000
-"""Of all files of a dispute together, which is what providers accept."""
+"""The maximum total size of a dispute's files, in bytes; it is what providers accept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Evidence:
 
     @property
     def version(self) -> str:
-        """Changes with the status and with everything that is submitted."""
+        """A version that changes with the status and with everything that is submitted."""
         parts = [self.status, self.product_description or "", self.explanation or ""]
         parts += [f"{one.kind} {one.sha256.hex()} {one.file_name}" for one in self.files]
         return sha256("\0".join(parts).encode()).hexdigest()[:32]
@@ -90,7 +90,7 @@ def why_closed(status: DisputeStatus, due_at: datetime | None, evidence: Evidenc
 
 
 def why_kept(evidence: Evidence) -> str:
-    """Why texts and files cannot be removed; empty if they can. What was never submitted is not kept for ever."""
+    """Why texts and files cannot be removed; empty if they can. Evidence that was never submitted can be removed."""
     return "" if evidence.status in EDITABLE else "The evidence has already been submitted."
 
 
@@ -104,5 +104,5 @@ def why_file_refused(evidence: Evidence, kind: DisputeEvidenceKind, size_bytes: 
 
 
 def total_bytes(files: Sequence[EvidenceFile]) -> int:
-    """How large the files are together."""
+    """The total size of the files, in bytes."""
     return sum(one.size_bytes for one in files)

@@ -20,7 +20,7 @@ _LOST: Final = "The file {} is no longer stored: remove it and upload it again."
 
 @dataclass(frozen=True, slots=True)
 class EvidenceContext:
-    """What the flow needs. ``blobs``: where the files lie."""
+    """The dependencies of the flow. ``blobs``: the storage of the files."""
 
     db: Database
     provider: PaymentProvider
@@ -29,7 +29,7 @@ class EvidenceContext:
 
 @dataclass(frozen=True, slots=True)
 class _SubmitCall:
-    """Evidence to submit under a key."""
+    """Evidence to submit, with the idempotency key of the call."""
 
     dispute: Dispute
     evidence: Evidence
@@ -37,7 +37,7 @@ class _SubmitCall:
 
     @property
     def row(self) -> UUID:
-        """The evidence is leased."""
+        """The ID of the leased evidence row."""
         return self.evidence.id
 
 
@@ -51,7 +51,7 @@ class _SubmitEvidence:
         self._dispute_id = dispute_id
 
     async def prepare(self, tx: Tx) -> _SubmitCall | FlowDone[None]:
-        """Nothing is left to do once the provider's answer is recorded."""
+        """Lock the evidence; done if the provider's response is already recorded."""
         found = await service.find_submission(tx, self._dispute_id)
         if found is None:
             return FlowDone(None)
@@ -63,7 +63,7 @@ class _SubmitEvidence:
         return _SubmitCall(dispute, evidence, service.idempotency_key(tx, evidence))
 
     async def call(self, ask: _SubmitCall) -> str:
-        """Submit it; why it was rejected, or nothing. Raises ProviderFailure, StorageUnavailable."""
+        """Submit the evidence. Returns why it was rejected, or "". Raises ProviderFailure, StorageUnavailable."""
         files = []
         for one in ask.evidence.files:
             try:
@@ -79,7 +79,7 @@ class _SubmitEvidence:
         return ""
 
     async def record(self, tx: Tx, ask: _SubmitCall, reason: str) -> FlowDone[None]:
-        """Record the provider's answer."""
+        """Record the provider's response."""
         if reason:
             await service.record_rejected(tx, ask.dispute, reason)
         else:

@@ -15,12 +15,12 @@ from almoner.platform.jobs.queue import JobDone, JobOf, JobRetry, Result
 
 _RETRY_DELAY: Final = timedelta(minutes=1)
 _MAX_ATTEMPTS: Final = 50
-"""Then an operator must look. They last almost an hour."""
+"""Attempts before the submission is rejected for an operator; they last almost an hour."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobDependencies:
-    """What submitting evidence needs."""
+    """The dependencies of the job."""
 
     provider: PaymentProvider
     blobs: BlobStore
@@ -31,7 +31,10 @@ provider_tasks: Final = TasksWith[JobDependencies]()
 
 @provider_tasks.job(SUBMIT)
 async def submit_evidence(parts: JobDependencies, work: JobContext, job: JobOf[SubmitEvidence]) -> Result:
-    """Submit the evidence for one dispute. What keeps failing is rejected, so that an operator can submit it again."""
+    """Submit the evidence for one dispute.
+
+    After the last attempt the evidence is rejected, so that an operator can submit it again.
+    """
     dispute_id = job.details.dispute
     try:
         await flows.submit_evidence(EvidenceContext(work.db, parts.provider, parts.blobs), dispute_id)

@@ -96,7 +96,7 @@ async def request_submission(tx: Tx, dispute_id: UUID, seen: str, by: str) -> No
 
 
 async def find_submission(tx: Tx, dispute_id: UUID) -> tuple[Dispute, Evidence] | None:
-    """The evidence that waits for the provider, and its dispute; None if it does not wait."""
+    """The evidence waiting to be submitted, with its dispute; None if it is not waiting."""
     evidence = await store.find(tx, dispute_id)
     if evidence is None or evidence.status != "submitting":
         return None
@@ -104,18 +104,18 @@ async def find_submission(tx: Tx, dispute_id: UUID) -> tuple[Dispute, Evidence] 
 
 
 async def record_submitted(tx: Tx, dispute: Dispute) -> None:
-    """The provider accepted the evidence; it may have decided, too."""
+    """Record that the provider accepted the evidence; it may also have decided the dispute."""
     if await store.end_submission(tx, dispute.id, "submitted"):
         await disputes.enqueue_refresh(tx, dispute.provider_payment)
 
 
 async def record_rejected(tx: Tx, dispute: Dispute, reason: str) -> None:
-    """The provider rejected the evidence: an operator may change it and submit it again."""
+    """Record that the provider rejected the evidence; an operator may change it and submit it again."""
     await store.end_submission(tx, dispute.id, "rejected", reason[:500])
 
 
 async def is_overdue(tx: Tx, dispute_id: UUID) -> bool:
-    """Whether the deadline for evidence has passed. A provider that has accepted evidence states none."""
+    """Whether the deadline for evidence has passed. Providers report no deadline once they have accepted evidence."""
     due_at = (await disputes.get(tx, dispute_id)).evidence_due_at
     return due_at is not None and due_at <= tx.now
 
@@ -127,12 +127,12 @@ async def reject_unsent(tx: Tx, dispute_id: UUID, reason: str) -> None:
 
 
 def idempotency_key(tx: Tx, evidence: Evidence) -> str:
-    """The provider's key for these texts and files."""
+    """The provider's idempotency key for these texts and files."""
     return f"{tx.deployment.environment}:evidence:{encode_uuid(evidence.id)}:{evidence.version}"
 
 
 async def _lock_editable(tx: Tx, dispute_id: UUID) -> Evidence:
-    """Raises DisputeError."""
+    """Lock evidence that can be changed. Raises DisputeError."""
     dispute = await disputes.get(tx, dispute_id)
     evidence = await _lock(tx, dispute_id)
     if reason := why_closed(tx, dispute, evidence):
@@ -141,7 +141,7 @@ async def _lock_editable(tx: Tx, dispute_id: UUID) -> Evidence:
 
 
 async def _lock_removable(tx: Tx, dispute_id: UUID) -> Evidence:
-    """Raises DisputeError."""
+    """Lock evidence whose texts and files can be removed. Raises DisputeError."""
     evidence = await _lock(tx, dispute_id)
     if reason := why_kept(evidence):
         raise DisputeError(reason)

@@ -13,7 +13,7 @@ _COLUMNS: Final = "id, status, product_description, explanation, requested_by, r
 
 
 async def find(tx: Tx, dispute_id: UUID, *, lock: bool = False) -> Evidence | None:
-    """The evidence for a dispute with its files; ``lock``: until the transaction ends."""
+    """The evidence for a dispute with its files; ``lock``: lock it until the transaction ends."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from dispute_evidence where id = $1{' for update' if lock else ''}", dispute_id
     )
@@ -91,7 +91,7 @@ async def mark_submitting(tx: Tx, dispute_id: UUID, by: str) -> None:
 
 
 async def end_submission(tx: Tx, dispute_id: UUID, status: EvidenceStatus, reason: str | None = None) -> bool:
-    """Record what the provider said; False if that is recorded already."""
+    """Record the provider's response; False if it is already recorded."""
     return bool(
         await tx.fetchval(
             """
@@ -108,7 +108,7 @@ async def end_submission(tx: Tx, dispute_id: UUID, status: EvidenceStatus, reaso
 
 
 async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
-    """Those of the keys under which a file of evidence lies."""
+    """Return the keys that belong to evidence files."""
     rows = await tx.fetch(
         "select storage_key from dispute_evidence_file where storage_key = any($1::text[])", list(keys)
     )

@@ -1,4 +1,4 @@
-"""Self-checks of disputes: their postings, what banks hold, and the donations that they are about (M3)."""
+"""Self-checks of disputes: their postings, the amounts that banks hold, and their donations (M3)."""
 
 from typing import Final
 

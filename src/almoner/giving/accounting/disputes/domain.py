@@ -22,7 +22,7 @@ class Dispute:
 
     ``provider_dispute``, ``reason``, ``opened_at``: from the provider. ``decided_by``: None if the provider reported
     the outcome. ``note``: an operator's reason. ``loss``: what we absorb; None until the dispute is lost.
-    ``evidence_due_at``: until when the provider accepts evidence; None if it accepts none.
+    ``evidence_due_at``: the provider's deadline for evidence; None if it accepts none.
     """
 
     id: UUID
@@ -91,12 +91,12 @@ def matches_payment(provider_dispute: ProviderDispute, paid: Money, *, live: boo
 
 def is_plausible_dispute(provider_dispute: ProviderDispute, paid: Money, gone_minor: int, *, live: bool) -> bool:
     """Whether the dispute's amount fits the payment, given what is already refunded or disputed (M5)."""
-    # What was won before we heard of it may have been refunded since.
+    # A dispute that was won before we heard of it may have been refunded since.
     gone = 0 if provider_dispute.status is DisputeStatus.WON else gone_minor
     return matches_payment(provider_dispute, paid, live=live) and 0 < provider_dispute.money.minor <= paid.minor - gone
 
 
 def split_loss(lost: Money, owed: Money) -> tuple[Money, Money]:
-    """Split a lost dispute into the nonprofit's part and ours."""
+    """Split a lost dispute into the nonprofit's part, at most ``owed``, and ours."""
     gift = min(lost.minor, owed.minor)
     return Money(gift, lost.currency), Money(lost.minor - gift, lost.currency)

@@ -28,13 +28,13 @@ class DisputeContext:
 
 @dataclass(frozen=True, slots=True)
 class _ProviderCall:
-    """A question that changes nothing."""
+    """A read-only provider call."""
 
     row: UUID | None = None
 
 
 class _RefreshDispute:
-    """See how the disputes of a payment stand, and learn."""
+    """Fetch the disputes of a payment and apply them."""
 
     name = "dispute"
 
@@ -43,15 +43,15 @@ class _RefreshDispute:
         self._payment = payment
 
     async def prepare(self, _tx: Tx) -> _ProviderCall | FlowDone[None]:
-        """There is always something to ask."""
+        """Return the call; it is always made."""
         return _ProviderCall()
 
     async def call(self, _ask: _ProviderCall) -> list[ProviderDispute]:
-        """Ask the provider. Raises ProviderFailure."""
+        """Fetch the disputes from the provider. Raises ProviderFailure."""
         return await self._context.provider.disputes(self._payment)
 
     async def record(self, tx: Tx, _ask: _ProviderCall, provider_disputes: list[ProviderDispute]) -> FlowDone[None]:
-        """Learn. Raises RetryLater."""
+        """Apply the fetched disputes. Raises RetryLater."""
         kept_as = next((one.payment for one in provider_disputes if one.payment), self._payment)
         await service.apply_provider_state(
             tx, self._context.provider.name, kept_as, provider_disputes, self._context.rules

@@ -61,7 +61,7 @@ async def refresh_disputes(dependencies: JobDependencies, context: JobContext, j
 
 
 class _ReturnedDonation(msgspec.Struct):
-    """What is read of the event's donation."""
+    """The event's fields that are used."""
 
     id: str
 

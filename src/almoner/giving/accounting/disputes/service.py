@@ -58,39 +58,39 @@ class _DisputedDonation:
 
     @property
     def paid(self) -> Money:
-        """What was paid."""
+        """The amount paid."""
         return self.donation.money
 
     @property
     def refunded_minor(self) -> int:
-        """What of it is refunded."""
+        """The refunded part of it, in minor units."""
         return _refunded_amount(self.donation).minor
 
     @property
     def ids(self) -> tuple[UUID | None, UUID | None]:
-        """Whose the dispute is."""
+        """The IDs of the dispute's subject."""
         return self.donation.id, None
 
 
 @dataclass(frozen=True, slots=True)
 class _DisputedUnallocated:
-    """Disputed money that pays no donation, held."""
+    """A disputed payment that pays no donation, locked."""
 
     unallocated: UnallocatedPayment
 
     @property
     def paid(self) -> Money:
-        """What was paid."""
+        """The amount paid."""
         return self.unallocated.money
 
     @property
     def refunded_minor(self) -> int:
-        """Its provider knows what of it is refunded."""
+        """Always 0: only the provider knows what was refunded."""
         return 0
 
     @property
     def ids(self) -> tuple[UUID | None, UUID | None]:
-        """Whose the dispute is."""
+        """The IDs of the dispute's subject."""
         return None, self.unallocated.id
 
 
@@ -99,7 +99,7 @@ async def apply_provider_state(
 ) -> None:
     """Apply a payment's disputes as the provider reports them; idempotent and independent of order.
 
-    Raises RetryLater while something else is under way with the donation.
+    Raises RetryLater while another change of the donation is in progress.
     """
     known = await _recorded_disputes(tx, provider, payment)
     for one in provider_disputes:
@@ -114,7 +114,7 @@ async def apply_provider_state(
     known, transfers = (
         await _recorded_disputes(tx, provider, payment),
         list[LedgerTransfer](),
-    )  # by another, while we waited
+    )  # recorded by another transaction while we waited
     for one in provider_disputes:
         if (dispute := known.get(one.id)) is None:
             debited = sum(other.money.minor for other in known.values() if other.status is DisputeStatus.OPEN)
@@ -132,7 +132,7 @@ async def apply_provider_state(
 async def record_outcome(tx: Tx, dispute_id: UUID, decided: DisputeOutcome, rules: DisbursementRules) -> Dispute:
     """Record a dispute's outcome that its provider does not report.
 
-    Raises DisputeError; RetryLater while something else is under way with the donation.
+    Raises DisputeError; RetryLater while another change of the donation is in progress.
     """
     if not 1 <= len(decided.note or "") <= domain.MAX_NOTE:
         raise DisputeError(f"the note must have 1 to {domain.MAX_NOTE} characters")
@@ -146,16 +146,16 @@ async def record_outcome(tx: Tx, dispute_id: UUID, decided: DisputeOutcome, rule
 
 
 async def get(tx: Tx, dispute_id: UUID) -> Dispute:
-    """One dispute. Raises DisputeError."""
+    """Return one dispute. Raises DisputeError."""
     if (found := await store.find(tx, dispute_id)) is None:
         raise DisputeError("there is no dispute with this ID: see `almoner disputes list --all`")
     return found
 
 
 async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> None:
-    """A disbursement with the disputed donation was returned: recover the loss that we absorbed.
+    """Recover the loss that we absorbed, after the disbursement with the disputed donation was returned.
 
-    Raises RetryLater while somebody else moves the donation.
+    Raises RetryLater while another change of the donation is in progress.
     """
     gift = await _lock_donation(tx, donation_id, rules)
     if not gift.not_disbursed:
@@ -176,7 +176,7 @@ async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> N
 async def disputes_of_payments(
     tx: Tx, provider: str, provider_payments: Sequence[str]
 ) -> Mapping[str, list[tuple[Dispute, frozenset[str]]]]:
-    """Disputes by payment, oldest first, each with the kinds of report lines booked for it."""
+    """The disputes of each payment, oldest first, each with the kinds of report lines booked for it."""
     found: dict[str, list[tuple[Dispute, frozenset[str]]]] = {}
     for dispute, reported in await store.disputes_of_payments(tx, provider, provider_payments):
         found.setdefault(dispute.provider_payment, []).append((dispute, reported))
@@ -224,7 +224,7 @@ def _is_new_state(known: Dispute | None, provider_dispute: ProviderDispute) -> b
 async def _lock_subject(
     tx: Tx, provider: str, payment: str, rules: DisbursementRules
 ) -> _DisputedDonation | _DisputedUnallocated | None:
-    """What a payment paid, locked until the transaction ends; None for nothing."""
+    """Lock the donation or unallocated payment that a provider payment paid; None if there is neither."""
     if (locked := (await suspense.lock_by_provider_payments(tx, provider, [payment])).get(payment)) is not None:
         return _DisputedUnallocated(locked)
     paid = (await payments.find_by_provider_payments(tx, provider, [payment])).get(payment)
@@ -247,7 +247,7 @@ async def _lock_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) ->
 async def _reload_subject(
     tx: Tx, subject: _DisputedDonation | _DisputedUnallocated
 ) -> _DisputedDonation | _DisputedUnallocated:
-    """As it is after one dispute of it has ended; it is held still."""
+    """Reload the subject, which is still locked, after one of its disputes was closed."""
     if isinstance(subject, _DisputedUnallocated):
         return _DisputedUnallocated(await suspense.get(tx, subject.unallocated.id))
     return _DisputedDonation(
@@ -326,10 +326,13 @@ async def _record_won(
 async def _record_lost(
     tx: Tx, gift: _DisputedDonation, dispute: Dispute, decided: DisputeOutcome
 ) -> list[LedgerTransfer]:
-    """The donor has the money: it counts as refunded, and what had been paid out is borne by us."""
+    """Close a lost dispute as a refund; returns the transfers.
+
+    We absorb what was already disbursed. Raises RetryLater while a refund is pending.
+    """
     donation = gift.donation
     if gift.not_disbursed and donation.withdrawn_minor != _refunded_amount(donation).minor:
-        raise RetryLater  # the provider sends it, or refuses it: then we know how much is left
+        raise RetryLater  # the pending refund must be sent or refused first, because the rest depends on it
     owed = donation.owed if gift.not_disbursed else Money(0, dispute.money.currency)
     of_gift, absorbed = domain.split_loss(dispute.money, owed)
     await store.close_dispute(tx, dispute.id, decided, AbsorbedLoss(absorbed, disbursed=not gift.not_disbursed))
@@ -342,7 +345,7 @@ async def _record_lost(
 
 
 async def _release_donation(tx: Tx, gift: _DisputedDonation) -> Donation:
-    """The donation after a dispute has ended, in a bucket soon if nothing else keeps it."""
+    """Make the donation available for disbursement again, unless something else keeps it; returns it."""
     freed = await donations.get(tx, ALL_PARTNERS, gift.donation.id)
     if freed.disputed_at is None:
         await disbursements.enqueue_batch_collection(tx, Partner(freed.partner_id), freed.organisation_id)
@@ -356,7 +359,11 @@ def _refunded_amount(donation: Donation) -> Money:
 async def _end_unallocated(
     tx: Tx, unallocated_payment: UnallocatedPayment, dispute: Dispute, decided: DisputeOutcome
 ) -> list[LedgerTransfer]:
-    """Unallocated money that its donor has won back is refunded by that; what had been sent back is drawn from us."""
+    """Close a dispute of an unallocated payment; returns the transfers.
+
+    A lost dispute counts as the payment's refund; if part of it is disputed, or it was refunded before, we absorb the
+    loss.
+    """
     money = dispute.money
     if decided.outcome == "won":
         await store.close_dispute(tx, dispute.id, decided)

@@ -1,4 +1,4 @@
-"""SQL for disputes. They belong to no key: partners see their donations."""
+"""SQL for disputes. They belong to no partner: partners see only their donations."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -45,7 +45,7 @@ def _dispute(row: Record) -> Dispute:
 
 
 async def insert(tx: Tx, new: Dispute) -> bool:
-    """Store an open dispute; False if it is stored already."""
+    """Store an open dispute; False if it is already stored."""
     return bool(
         await tx.fetchval(
             """
@@ -72,7 +72,7 @@ async def insert(tx: Tx, new: Dispute) -> bool:
 
 
 async def update_evidence_due(tx: Tx, dispute_id: UUID, due_at: datetime | None) -> None:
-    """Store until when the provider accepts evidence."""
+    """Store the provider's deadline for evidence."""
     await tx.execute("update dispute set evidence_due_at = $2 where id = $1", dispute_id, due_at)
 
 
@@ -129,7 +129,7 @@ async def count_for_operators(tx: Tx, status: DisputeStatus | None, max_count: i
 
 
 async def close_dispute(tx: Tx, dispute_id: UUID, decided: DisputeOutcome, loss: AbsorbedLoss | None = None) -> bool:
-    """Close a dispute with its outcome; False if it is closed already."""
+    """Close a dispute with its outcome; False if it is already closed."""
     return bool(
         await tx.fetchval(
             """
@@ -175,7 +175,7 @@ update dispute d set checked_at = $3 from due where d.id = due.id returning d.pr
 
 
 async def claim_due_refreshes(tx: Tx, checked_before: datetime, limit: int) -> list[str]:
-    """Claim open disputes not refreshed since a moment; returns their payments."""
+    """Claim open disputes last refreshed before a given time; returns their payments."""
     return [row["provider_payment"] for row in await tx.fetch(_CLAIM_DUE, checked_before, limit, tx.now)]
 
 
@@ -183,7 +183,7 @@ OLDEST_REFRESH: Final = "select min(checked_at) from dispute where status = 'ope
 
 
 async def oldest_refresh_at(tx: Tx) -> datetime | None:
-    """When the open dispute that was refreshed longest ago was refreshed."""
+    """The earliest time of the last refresh among open disputes; None without any."""
     found: datetime | None = await tx.fetchval(OLDEST_REFRESH)
     return found
 

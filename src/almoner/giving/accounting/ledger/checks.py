@@ -1,4 +1,4 @@
-"""Self-checks of the ledger themselves (M1, M2)."""
+"""Self-checks of the ledger itself (M1, M2)."""
 
 from typing import Final
 

@@ -62,11 +62,11 @@ class AccountKind(StrEnum):
     """Payments on their way to a nonprofit."""
     BANK = "bank"
     SUSPENSE = "suspense"
-    """Money that pays no donation, until a rule or a person decides."""
+    """Received money that pays no donation, until a rule or an operator decides."""
     REFUNDS = "refunds"
     """Refunds on their way to donors."""
     REQUEST_CLEARING = "request_clearing"
-    """What partners paid of what they were asked for, and no whole donation takes yet."""
+    """Partners' payments of donation requests that do not yet cover a whole donation."""
     DISPUTED = "disputed"
     """Disputed amounts that donors' banks have debited and may return."""
 
@@ -110,7 +110,7 @@ class TransferKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PostedTransfer:
-    """A transfer in the ledger. ``id``: in the order of posting."""
+    """A transfer in the ledger. ``id`` increases in the order of posting."""
 
     id: int
     kind: TransferKind
@@ -122,13 +122,13 @@ class PostedTransfer:
 
     @property
     def currency(self) -> str:
-        """That of both accounts."""
+        """The currency of both accounts."""
         return self.debit.currency
 
 
 @dataclass(frozen=True, slots=True)
 class AccountTotals:
-    """Accounts of one kind, currency and provider together. ``accounts``: how many: one for each nonprofit."""
+    """The totals of all accounts of one kind, currency and provider. ``accounts``: how many there are."""
 
     kind: AccountKind
     currency: str
@@ -139,7 +139,7 @@ class AccountTotals:
 
     @property
     def balance_minor(self) -> int:
-        """Debits less credits."""
+        """Debits minus credits, in minor units."""
         return self.debits_minor - self.credits_minor
 
 
@@ -154,7 +154,7 @@ class DayTotals:
 
 
 PARTNER_TRANSFERS: Final = "partner_transfers"
-"""Where money comes from that partners transfer to our bank account, as the providers have names."""
+"""The provider name that is stored for transfers from partners to our bank account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class LedgerAccount:
 class LedgerTransfer:
     """One posting of ``minor`` minor units from the debit to the credit account.
 
-    Raises ValueError if it is not valid.
+    Raises ValueError if it is invalid.
     """
 
     kind: TransferKind
@@ -261,10 +261,10 @@ def unallocated_payment_transfers(unallocated_payment_id: UUID, provider: str, m
 def settlement_transfers(
     line_id: UUID, provider: str, gross: Money, fee: Money, charged_to: UUID | None, charged: Money | None = None
 ) -> list[LedgerTransfer]:
-    """Postings for a payment that the provider paid out to us, less its fee.
+    """Postings for a payment that the provider paid out to us, minus its fee.
 
-    ``charged_to``: the nonprofit whose gift bears the fee, or the part of it that is ``charged``; None for held money,
-    whose fee is ours.
+    ``charged_to``: the nonprofit whose donation pays the fee, or the part of it in ``charged``; None for an unallocated
+    payment, whose fee we pay.
     """
     currency = gross.currency
     moves = [(TransferKind.SETTLED, bank_account(currency), clearing_account(provider, currency), (gross - fee).minor)]
@@ -309,7 +309,7 @@ def disbursement_paid_transfers(disbursement_id: UUID, organisation_id: UUID, mo
 def disbursement_returned_transfers(
     disbursement_id: UUID, organisation_id: UUID, money: Money, *, was_paid: bool
 ) -> list[LedgerTransfer]:
-    """Postings for a disbursement that was returned or never executed."""
+    """Postings for a disbursement that was returned (``was_paid``) or never executed."""
     transit, owed = (
         in_transit_account(organisation_id, money.currency),
         liability_account(organisation_id, money.currency),
@@ -432,7 +432,7 @@ def dispute_returned_transfers(dispute_id: UUID, provider: str, money: Money) ->
 def dispute_lost_transfers(
     dispute_id: UUID, provider: str, organisation_id: UUID | None, of_gift: Money, absorbed: Money
 ) -> list[LedgerTransfer]:
-    """Postings for a lost dispute: ``of_gift`` is the nonprofit's part, ``absorbed`` is ours."""
+    """Postings for a lost dispute: ``of_gift`` is the part that the donation pays, ``absorbed`` is ours."""
     currency, moves = absorbed.currency, list[tuple[TransferKind, LedgerAccount, int]]()
     if organisation_id is not None:
         moves.append((TransferKind.DISPUTE_LOST, liability_account(organisation_id, currency), of_gift.minor))
@@ -467,7 +467,7 @@ def dispute_settlement_transfers(line_id: UUID, provider: str, money: Money, fee
 
 
 def dispute_won_settlement_transfers(line_id: UUID, provider: str, money: Money, fee: Money) -> list[LedgerTransfer]:
-    """Postings for a won dispute that the provider paid out to us again, less its fee."""
+    """Postings for a won dispute that the provider paid out to us again, minus its fee."""
     currency = money.currency
     moves = [
         (

@@ -17,10 +17,11 @@ from almoner.platform.database.transactions import Tx
 
 
 def post_at_commit(tx: Tx, transfers: Sequence[LedgerTransfer]) -> None:
-    """Post transfers at the end of the transaction, together with its others.
+    """Post transfers at the end of the transaction, together with all its others.
 
-    So accounts are its last locks, and always taken in one order. Its end raises UniqueViolationError when a movement
-    was posted before, CheckViolationError when more would leave an account than came to it.
+    Ledger accounts are therefore the transaction's last locks, always in the same order. The commit raises
+    UniqueViolationError if a movement is already posted, CheckViolationError if more would leave an account than it has
+    received.
     """
     tx.add_end_step(_post, transfers)
 

@@ -38,7 +38,7 @@ def _values(tx: Tx, transfer: LedgerTransfer) -> tuple[object, ...]:
 async def insert(tx: Tx, transfer: LedgerTransfer) -> bool:
     """Post one transfer; False if one of its accounts does not exist yet.
 
-    Raises UniqueViolationError for a movement that was posted before, CheckViolationError for one that nothing covers.
+    Raises UniqueViolationError if the movement is already posted, CheckViolationError if the balance does not cover it.
     """
     return await tx.execute(_INSERT, *_values(tx, transfer)) == "INSERT 0 1"
 
@@ -66,9 +66,10 @@ async def insert_all(tx: Tx, transfers: Sequence[LedgerTransfer]) -> None:
 
 
 async def lock_accounts(tx: Tx, accounts: Sequence[LedgerAccount]) -> bool:
-    """Lock accounts in a fixed order; False, and none locked, if one does not exist yet.
+    """Lock accounts in a fixed order; False, and none is locked, if one does not exist yet.
 
-    Who opens an account waits for others who open the same: nobody may hold one meanwhile, or each waits for the other.
+    Creating an account waits for others who create the same account, so hold no account lock meanwhile: it would
+    deadlock.
     """
     keys = list({account.key for account in accounts})
     rows = await tx.fetch(
@@ -111,13 +112,13 @@ async def find_balance(tx: Tx, account: LedgerAccount) -> AccountBalance | None:
 
 
 async def list_balances(tx: Tx) -> list[AccountBalance]:
-    """Every account, in the order of their keys."""
+    """All accounts, by key."""
     rows = await tx.fetch(f"select {_ACCOUNT}, debits_minor, credits_minor from ledger_account order by key")
     return [_balance(row) for row in rows]
 
 
 async def list_totals(tx: Tx) -> list[AccountTotals]:
-    """The trial balance: the accounts of each kind, currency and provider together."""
+    """The trial balance: totals of the accounts of each kind, currency and provider."""
     rows = await tx.fetch(
         """
         select kind, currency::text, provider, count(*)::int, sum(debits_minor)::bigint, sum(credits_minor)::bigint
@@ -161,7 +162,7 @@ def _posted(row: Record) -> PostedTransfer:
 async def list_transfers_of_account(
     tx: Tx, key: str, since: datetime | None, until: datetime | None, before: int | None, limit: int
 ) -> list[PostedTransfer]:
-    """The newest transfers of an account, before the given one."""
+    """The newest transfers of an account in a period, before the given one."""
     where = Conditions(bound=1)
     for condition, value in (("posted_at >= {}", since), ("posted_at < {}", until), ("id < {}", before)):
         if value is not None:
@@ -204,7 +205,7 @@ class TransferRange(NamedTuple):
 
 
 async def find_transfer_range(tx: Tx, since: datetime, until: datetime) -> TransferRange | None:
-    """The first and the last transfer of a period; None without any."""
+    """The IDs of the first and last transfer of a period; None if there are none."""
     row = await tx.fetchrow(
         """
         select min(id), max(id) from (
@@ -220,7 +221,7 @@ async def find_transfer_range(tx: Tx, since: datetime, until: datetime) -> Trans
 async def list_transfers_in_period(
     tx: Tx, since: datetime, until: datetime, after: int, last: int, limit: int
 ) -> list[PostedTransfer]:
-    """The transfers of a period in the order of posting, after one and up to another."""
+    """Transfers of a period in the order of posting, after ``after`` and up to ``last``."""
     transfers = (
         "select * from ledger_transfer where id > $3 and id <= $4 and posted_at >= $1 and posted_at < $2 "
         "order by id limit $5"
@@ -230,7 +231,7 @@ async def list_transfers_in_period(
 
 
 async def balances_at(tx: Tx, moment: datetime) -> list[AccountBalance]:
-    """The balance of each account at an earlier time: the current balance less later postings."""
+    """The balance of each account at an earlier time: the current balance minus later postings."""
     rows = await tx.fetch(
         f"""
         select {_ACCOUNT}, debits_minor - coalesce(debits, 0)::bigint as debits_minor,

@@ -19,10 +19,10 @@ ReportName = Literal["donations", "fees", "disbursements", "reconciliation"]
 ReportBasis = Literal["received", "settled", "paid", "posted"]
 
 OPENING: Final = "opening_balance"
-"""A line of its own: what was owed to the nonprofit when the month began."""
+"""A separate line: the amount owed to the nonprofit at the start of the month."""
 REASSIGNED_FROM: Final = "reassigned_from"
 REASSIGNED_TO: Final = "reassigned_to"
-"""One transfer, seen from each of its nonprofits."""
+"""The same transfer as seen by the nonprofit that received the donation."""
 
 
 class ReportClosed(Exception):
@@ -66,7 +66,7 @@ class ReportLine:
 
 @dataclass(frozen=True, slots=True)
 class ReportColumn:
-    """One column: the kinds that it adds and subtracts."""
+    """One column: the transfer kinds that it adds and subtracts."""
 
     name: str
     plus: frozenset[str]
@@ -155,7 +155,7 @@ _OWED_MINUS: Final = frozenset().union(*(column.minus for column in LAYOUTS["rec
 
 
 def find_layout(name: str) -> ReportLayout | None:
-    """The report of a name."""
+    """The layout with this name; None if there is none."""
     return next((layout for layout in LAYOUTS.values() if layout.name == name), None)
 
 
@@ -192,7 +192,7 @@ def closing_balances(lines: Iterable[ReportLine]) -> dict[tuple[UUID, str], int]
 
 
 def month_bounds(month: date, zone: tzinfo) -> tuple[datetime, datetime]:
-    """When a month begins and ends in a time zone."""
+    """The start and end of a month in a time zone."""
     following = (month.replace(day=1) + timedelta(days=32)).replace(day=1)
     begins, ends = (datetime(day.year, day.month, 1, tzinfo=zone).astimezone(UTC) for day in (month, following))
     return begins, ends
@@ -204,12 +204,12 @@ def month_of(moment: datetime, zone: tzinfo) -> date:
 
 
 def month_before(month: date) -> date:
-    """The first day of the month before."""
+    """The first day of the previous month."""
     return (month - timedelta(days=1)).replace(day=1)
 
 
 def recent_months(this: date, first: date) -> list[date]:
-    """The months that are offered, the newest first; none before the partner's first."""
+    """The months that can be reported, newest first; none before the partner's first."""
     months = [this]
     while months[-1] > first and len(months) < MONTHS_SHOWN:
         months.append(month_before(months[-1]))

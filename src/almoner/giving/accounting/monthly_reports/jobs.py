@@ -1,4 +1,4 @@
-"""Reports are made by a job; a link is mailed to those who asked for one when a month is over."""
+"""Background work of monthly reports: build them, and email their links to subscribers after each month."""
 
 from pathlib import Path
 from typing import Final

@@ -46,14 +46,14 @@ _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class MonthState:
-    """A month, with its report if one was asked for."""
+    """A month, with its report if one was requested."""
 
     month: date
     report: MonthlyReport | None
 
 
 async def list_months(tx: Tx, partner: Partner) -> list[MonthState]:
-    """The months that are offered, the newest first."""
+    """The months that can be reported, newest first."""
     zone = tx.deployment.time_zone
     account = await partners.get(tx, partner)
     months = domain.recent_months(domain.month_of(tx.now, zone), domain.month_of(account.created_at, zone))
@@ -77,7 +77,7 @@ async def request_report(tx: Tx, partner: Partner, month: date) -> MonthlyReport
 
 
 async def build_report(tx: Tx, report_id: UUID) -> None:
-    """Sum the transfers of the month; nothing happens to a report that is made already."""
+    """Sum the transfers of the month; does nothing if the report is already built."""
     report = await store.get_for_update(tx, report_id)
     if report is None or report.status != "pending":
         return
@@ -85,7 +85,7 @@ async def build_report(tx: Tx, report_id: UUID) -> None:
 
 
 async def _sum(tx: Tx, report: MonthlyReport) -> list[ReportLine]:
-    """The lines of a report; what is owed at its beginning goes on from the last closed one."""
+    """The lines of a report; opening balances start from the last closed report."""
     partner = Partner(report.partner_id)
     before = await store.find_last_closed(tx, partner, report.begins_at)
     earlier = [] if before is None else await store.list_lines(tx, before)
@@ -118,7 +118,7 @@ async def set_report_recipient(tx: Tx, partner: Partner, person_id: UUID, *, rea
 
 
 async def next_mail_at(tx: Tx) -> datetime | None:
-    """When readers are notified of a month next."""
+    """When the next monthly emails are due."""
     notified = await store.oldest_notified_month(tx)
     if notified is None:
         return None

@@ -78,7 +78,7 @@ async def sum_transfers(tx: Tx, partner: Partner, begins_at: datetime, ends_at: 
 
 
 async def find(tx: Tx, partner: Partner, month: date) -> MonthlyReport | None:
-    """The report of a month."""
+    """The report of a month; None if there is none."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from monthly_report where partner_id = $1 and month = $2", partner.id, month
     )
@@ -99,7 +99,7 @@ async def find_last_closed(tx: Tx, partner: Partner, until: datetime) -> Monthly
 
 
 async def list_since(tx: Tx, partner: Partner, first: date) -> list[MonthlyReport]:
-    """The reports since a month."""
+    """The reports of a month and all later ones."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from monthly_report where partner_id = $1 and month >= $2", partner.id, first
     )
@@ -141,7 +141,7 @@ async def request(tx: Tx, report: MonthlyReport) -> MonthlyReport | None:
 
 @across_partners("held")
 async def get_for_update(tx: Tx, report_id: UUID) -> MonthlyReport | None:
-    """A report, locked until the transaction ends."""
+    """A report, locked until the transaction ends; None if there is none."""
     row = await tx.fetchrow(f"select {_COLUMNS} from monthly_report where id = $1 for update", report_id)
     return None if row is None else _report(row)
 
@@ -196,7 +196,7 @@ async def set_report_recipient(tx: Tx, partner: Partner, person_id: UUID, *, rea
 
 
 async def is_report_recipient(tx: Tx, partner: Partner, person_id: UUID) -> bool:
-    """Whether a person is notified when a month is over."""
+    """Whether a person is emailed after each month."""
     found: bool = await tx.fetchval(
         "select exists (select from monthly_report_reader where partner_id = $1 and person_id = $2)",
         partner.id,
@@ -207,7 +207,7 @@ async def is_report_recipient(tx: Tx, partner: Partner, person_id: UUID) -> bool
 
 @across_partners("sweep")
 async def oldest_notified_month(tx: Tx) -> date | None:
-    """The earliest month of which some reader was notified last."""
+    """The earliest of the months that recipients were last notified of; None without recipients."""
     found: date | None = await tx.fetchval("select min(notified_month) from monthly_report_reader")
     return found
 

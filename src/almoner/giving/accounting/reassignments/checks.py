@@ -1,4 +1,4 @@
-"""Self-checks of donations that were given to another nonprofit (M3)."""
+"""Self-checks of reassigned donations (M3)."""
 
 from typing import Final
 

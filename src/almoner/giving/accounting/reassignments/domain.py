@@ -1,4 +1,4 @@
-"""Reassigning a donation: what it takes, and what is owed of it (settled 5); pure."""
+"""Reassigning a donation: its conditions, and the amount owed (settled 5); pure."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -26,9 +26,9 @@ class UnknownOrganisation(CannotAcceptDonations):
 
 @dataclass(frozen=True, slots=True)
 class Reassignment:
-    """A donation's reassignment from one nonprofit to another. ``money``: what is owed for it.
+    """A donation's reassignment from one nonprofit to another. ``money``: the amount owed for it.
 
-    ``ground``: None for one that was made before it was asked for.
+    ``ground``: None for reassignments made before grounds were recorded.
     """
 
     id: UUID
@@ -42,12 +42,12 @@ class Reassignment:
 
 
 def owed_amount(donation: Donation) -> Money:
-    """What we owe for a received donation: the settled amount (before settlement, the full amount), less refunds."""
+    """The amount owed for a received donation: settled (before settlement, the full amount) minus refunds."""
     return donation.owed
 
 
 def ensure_reassignable(donation: Donation, target: Organisation | None) -> None:
-    """Raises unless the donation may be reassigned to ``target`` (None: no such nonprofit).
+    """Check that the donation may be reassigned to ``target`` (None: no such nonprofit).
 
     Raises InvalidState, UnknownOrganisation, CannotAcceptDonations, WrongTargetCurrency.
     """

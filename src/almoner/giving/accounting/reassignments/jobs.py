@@ -1,4 +1,4 @@
-"""A register changed: donations to nonprofits that went over into another follow them (spec 6)."""
+"""Background work of reassignments: after a register import, donations follow nonprofits that merged (spec 6)."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,7 +14,7 @@ from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
 
 _REASSIGN_MERGED: Final = JobKind("reassignments.follow_merges", Nothing)
 _MAX_ATTEMPTS: Final = 3
-"""A disbursement may take a gift in the same moment: then it is there, and can be taken out again."""
+"""A disbursement may take the donation at the same moment; the next attempt can then remove it."""
 BATCH: Final = 1000
 """The number of donations looked up at a time; each is reassigned in its own transaction."""
 

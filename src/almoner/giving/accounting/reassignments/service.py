@@ -1,4 +1,4 @@
-"""Reassigns donations to another nonprofit."""
+"""Reassigns donations to other nonprofits."""
 
 from datetime import datetime
 from typing import Final
@@ -73,7 +73,7 @@ async def organisation_at(tx: Tx, donation: Donation, moment: datetime) -> UUID:
 async def reassign_to_successor(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> bool:
     """Reassign a donation to the nonprofit that its own merged into; False if that is impossible.
 
-    Raises DonationInOtherDisbursement when a disbursement has just taken it.
+    Raises DonationInOtherDisbursement if a disbursement has just taken it.
     """
     seen = await donations.get(tx, ALL_PARTNERS, donation_id)
     former = await organisations.get(tx, Partner(seen.partner_id), seen.organisation_id)
@@ -92,7 +92,7 @@ async def reassign_to_successor(tx: Tx, donation_id: UUID, rules: DisbursementRu
         )
     except (InvalidState, CannotAcceptDonations, WrongTargetCurrency) as refused:
         if isinstance(refused.__cause__, DonationInOtherDisbursement):
-            raise refused.__cause__ from None  # it can be asked again
+            raise refused.__cause__ from None  # the caller can retry
         return False
     named = {"organisation": tx.ids.text("organisation", given.organisation_id)}
     await audit.record_entry(

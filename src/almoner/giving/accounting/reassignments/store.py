@@ -1,4 +1,4 @@
-"""SQL for reassignments; only ever added to."""
+"""SQL for reassignments; the table is append-only."""
 
 from datetime import datetime
 from typing import Final
@@ -32,7 +32,7 @@ async def insert(tx: Tx, reassignment: Reassignment) -> None:
 
 
 async def newest_reassignment(tx: Tx, donation_id: UUID) -> Reassignment | None:
-    """The last that was done with a donation."""
+    """The last reassignment of a donation; None if there is none."""
     row = await tx.fetchrow(
         """
         select id, donation_id, from_organisation_id, to_organisation_id, amount_minor, currency::text, ground, reason,

@@ -17,7 +17,7 @@ REFUND: Final = Lifecycle("refund", {"pending": frozenset({"sent", "refused"})})
 RefundStatus = Literal["pending", "sent", "refused"]
 NOTE_LENGTH: Final = 500
 _NAME_LENGTH: Final = 255
-"""Of what a provider, or our bank, calls a refund."""
+"""The maximum length of a refund's reference at the provider or at our bank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +61,15 @@ class RefundSentEvent:
 
 
 SENT: Final = InternalEvent("internal.donation_refunded", RefundSentEvent)
-"""Told within giving when a refund was sent."""
+"""Published internally when a refund was sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderRefundState:
     """A refund as fetched from its provider.
 
-    ``payment``: what the payment is kept as. ``live``: real money. ``why``: it does not arrive; None unless it failed.
+    ``payment``: the provider's payment ID as we store it. ``live``: whether it is real money. ``why``: why it failed;
+    None unless it did.
     """
 
     id: str
@@ -79,7 +80,7 @@ class ProviderRefundState:
 
 
 class RetryLater(Exception):
-    """A change under way must end first: handle the webhook again later."""
+    """Another change is in progress; handle the webhook again later."""
 
 
 class RefundError(Exception):
@@ -94,9 +95,9 @@ class NoSuchRefund(RefundError):
 
 
 def refund_amount_of(donation: Donation, minor: int | None) -> Money:
-    """The amount to refund: ``minor``, or all that is left.
+    """The amount to refund: ``minor``, or everything that is left.
 
-    Raises InvalidState when nothing can go back, IncorrectParams for an amount that cannot.
+    Raises InvalidState if nothing can be refunded, IncorrectParams for an invalid amount.
     """
     if donation.status != "RECEIVED_PAYMENT":
         raise InvalidState(f"the donation is {donation.status}: only one that is RECEIVED_PAYMENT can be refunded")
@@ -115,13 +116,13 @@ def refund_amount_of(donation: Donation, minor: int | None) -> Money:
 
 
 def ensure_within_support_limit(donation: Donation, limit: int) -> None:
-    """Raises Forbidden where more of a donation went back, or is on its way, than support may refund."""
+    """Raises Forbidden if more of a donation is refunded, or being refunded, than support may refund."""
     if donation.money.minor - donation.left.minor > limit:
         raise Forbidden("support may not refund so much of one donation: ask an owner or finance")
 
 
 def nonprofit_share_of(donation: Donation, refund: Money) -> Money:
-    """The part of a refund that reduces what is owed to the nonprofit; the rest is ours."""
+    """The part of a refund that reduces what is owed to the nonprofit; we pay the rest."""
     return min(donation.owed, refund)
 
 
@@ -132,18 +133,18 @@ def restored_amount(donation: Donation, refund: Money) -> Money:
 
 
 def ensure_valid_note(note: str) -> None:
-    """Raises RefundError if the note is empty or too long."""
+    """Check an operator's note. Raises RefundError if it is empty or too long."""
     if not 1 <= len(note) <= NOTE_LENGTH:
         raise RefundError(f"a note has 1 to {NOTE_LENGTH} characters")
 
 
 def ensure_valid_reference(name: str) -> None:
-    """Raises RefundError if the refund's reference at the provider is not valid."""
+    """Check a refund's reference at the provider. Raises RefundError if it is invalid."""
     if not 1 <= len(name) <= _NAME_LENGTH:
         raise RefundError(f"the name of a refund has 1 to {_NAME_LENGTH} characters")
 
 
 def ensure_pending(refund: Refund) -> None:
-    """Raises RefundError unless the refund is pending."""
+    """Check that the refund is pending. Raises RefundError."""
     if refund.status != "pending":
         raise RefundError(f"the refund is {refund.status}: only a pending one can be ended or asked for")

@@ -1,7 +1,7 @@
-"""Sending a donation back: the call to the payment provider, between two transactions (architecture 3).
+"""Refunds a donation: the call to the payment provider, between two transactions (architecture 3).
 
-The recovery point is the ``refund`` row, committed with its posting before the provider is asked; the key of the call
-is made from its id. A crash anywhere is repaired by asking the same again (I5, I6).
+The recovery point is the ``refund`` row, committed with its posting before the call; the idempotency key is made from
+its ID. After a crash the same call is repeated (I5, I6).
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ RETRY_DELAY: Final = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class _RefundCall:
-    """One refund to ask for; ``row`` is the leased refund."""
+    """One refund to request; ``row`` is the leased refund."""
 
     row: UUID
     payment: str
@@ -42,7 +42,7 @@ class _RefundCall:
 
 
 class _SendRefund:
-    """Ask the provider of the payment, and record what it answers."""
+    """Request a refund of the payment from the provider, and record the response."""
 
     name = LEASE_KIND
 
@@ -51,10 +51,10 @@ class _SendRefund:
         self._refund_id = refund_id
 
     async def prepare(self, tx: Tx) -> _RefundCall | FlowDone[None]:
-        """Nothing to ask unless it is pending and a provider sends it."""
+        """Lock the refund; done unless it is pending and sent by a provider."""
         _, refund = await service.lock_with_donation(
             tx, self._refund_id
-        )  # nobody asks again who prepared before it was recorded
+        )  # a concurrent worker that prepared earlier must not call again
         if refund.status != "pending" or refund.payment_id is None:
             return FlowDone(None)
         if refund.provider != self._provider.name:
@@ -67,14 +67,14 @@ class _SendRefund:
         )
 
     async def call(self, ask: _RefundCall) -> ProviderRefund | RefundRefused:
-        """Ask for it; safe to do twice. Raises ProviderFailure."""
+        """Request the refund; safe to repeat. Raises ProviderFailure."""
         try:
             return await self._provider.refund(ask.payment, ask.key, ask.money)
         except RefundRefused as refused:
             return refused
 
     async def record(self, tx: Tx, ask: _RefundCall, answer: ProviderRefund | RefundRefused) -> FlowDone[None]:
-        """It is on its way to the donor, or the provider will not send it."""
+        """Record that the refund is on its way to the donor, or that the provider refused it."""
         if isinstance(answer, RefundRefused):
             await service.record_provider_refusal(tx, ask.row, str(answer))
         else:
@@ -84,7 +84,7 @@ class _SendRefund:
 
 @dataclass(frozen=True, slots=True)
 class RefundContext:
-    """What the refund flows need."""
+    """The dependencies of the refund flows."""
 
     db: Database
     provider: RefundStatusReader
@@ -92,13 +92,13 @@ class RefundContext:
 
 @dataclass(frozen=True, slots=True)
 class _StatusCall:
-    """A question that changes nothing."""
+    """A read-only provider call."""
 
     row: UUID | None = None
 
 
 class _RefreshRefund:
-    """See how a refund stands that was sent, and learn."""
+    """Fetch the state of a sent refund and apply it."""
 
     name = "refund_look"
 
@@ -107,15 +107,15 @@ class _RefreshRefund:
         self._named = payment, refund
 
     async def prepare(self, _tx: Tx) -> _StatusCall | FlowDone[None]:
-        """There is always something to ask."""
+        """Return the call; it is always made."""
         return _StatusCall()
 
     async def call(self, _ask: _StatusCall) -> ProviderRefundState:
-        """Ask the provider. Raises ProviderFailure."""
+        """Fetch the refund from the provider. Raises ProviderFailure."""
         return await self._context.provider.fetch_refund(*self._named)
 
     async def record(self, tx: Tx, _ask: _StatusCall, refund_state: ProviderRefundState) -> FlowDone[None]:
-        """Learn. Raises RetryLater."""
+        """Apply the fetched state. Raises RetryLater."""
         await service.apply_provider_state(tx, self._context.provider.name, refund_state)
         return FlowDone(None)
 

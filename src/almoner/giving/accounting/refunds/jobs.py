@@ -1,4 +1,4 @@
-"""Background work of refunds: providers are asked for them."""
+"""Background work of refunds: send them through providers, and refresh their status."""
 
 from datetime import timedelta
 from typing import Final

@@ -1,4 +1,4 @@
-"""What refunds need of a provider whose refunds may fail after they were sent."""
+"""The port to a provider whose refunds may fail after they were sent."""
 
 from typing import Protocol
 
@@ -14,5 +14,5 @@ class RefundStatusReader(Protocol):
         ...
 
     async def fetch_refund(self, payment: str, refund: str) -> ProviderRefundState:
-        """A refund of the payment, which may have any of its names. Raises NoSuchPayment, ProviderFailure."""
+        """Fetch a refund of the payment; ``payment`` may be any of its IDs. Raises NoSuchPayment, ProviderFailure."""
         ...

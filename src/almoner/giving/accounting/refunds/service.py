@@ -73,7 +73,7 @@ _log: Final = get_logger("almoner.giving")
 
 
 def refund_idempotency_key(tx: Tx, refund_id: UUID) -> str:
-    """The provider's idempotency key of a refund: made from our own row (I6)."""
+    """The provider's idempotency key of a refund, made from our own row (I6)."""
     return f"{tx.deployment.environment}:giftrefund:{encode_uuid(refund_id)}"
 
 
@@ -88,11 +88,12 @@ async def begin_refund(
     note: str | None = None,
     called: str | None = None,
 ) -> Refund:
-    """Start the refund of a received donation: ``minor`` of it, or all that is left.
+    """Start the refund of a received donation: ``minor`` of it, or everything that is left.
 
-    It leaves its disbursement, if that was not sent; what is left goes into the next one once the refund has ended.
-    ``started_by``, ``note``: the officer and why; None for the partner. ``called``: what it is called where the officer
-    has sent it already: nobody is asked. Raises NotFound, InvalidState, IncorrectParams, RefundError.
+    The donation leaves its disbursement, if that was not sent; the rest joins the next one once the refund has ended.
+    ``started_by``, ``note``: the operator and the reason; None for the partner. ``called``: the refund's reference if
+    the operator has already sent it; the provider is then not called. Raises NotFound, InvalidState, IncorrectParams,
+    RefundError.
     """
     if note is not None:
         domain.ensure_valid_note(note)
@@ -120,9 +121,9 @@ async def begin_refund(
 async def begin_support_refund(
     tx: Tx, partner: Partner, donation_id: UUID, minor: int | None, rules: DisbursementRules
 ) -> Refund:
-    """Start a refund for a member of the partner's support, within what an owner lets support refund of one donation.
+    """Start a refund by the partner's support, within the limit that an owner set for support refunds of one donation.
 
-    Raises NotFound, InvalidState, IncorrectParams; Forbidden for more: the transaction must not be committed then.
+    Raises NotFound, InvalidState, IncorrectParams; Forbidden above the limit: the transaction must then be rolled back.
     """
     refund = await begin_refund(tx, partner, donation_id, minor, rules)
     limits = await partners.list_support_refund_limits(tx, partner)
@@ -149,7 +150,7 @@ def _new_refund(
 
 
 async def _payment_of(tx: Tx, donation: Donation) -> Payment | None:
-    """The payment that a hosted donation was paid with; a direct one has none."""
+    """The payment of a hosted donation; None for a direct one."""
     return await payments.find(tx, donation.payment_id) if donation.payment_id else None
 
 
@@ -176,7 +177,7 @@ async def record_sent(tx: Tx, refund_id: UUID, provider_refund: str) -> None:
 
 
 async def record_provider_refusal(tx: Tx, refund_id: UUID, stated: str) -> None:
-    """Record that the provider refused the refund: the nonprofit is owed its money again; idempotent."""
+    """Record that the provider refused the refund, so the nonprofit is owed the amount again; idempotent."""
     donation, refund = await lock_with_donation(tx, refund_id)
     if refund.status == "pending":
         reported = {"refund": tx.ids.text("refund", refund.id), "why": stated}
@@ -191,7 +192,8 @@ async def record_provider_refusal(tx: Tx, refund_id: UUID, stated: str) -> None:
 async def apply_provider_state(tx: Tx, provider: str, refund_state: ProviderRefundState) -> None:
     """Apply a refund's state at the provider. A refund that fails after it was sent waits for an operator (M4, M5).
 
-    Nothing is posted: its money comes with a settlement, as a line to clear. Raises RetryLater while it is being sent.
+    A failure posts nothing: the amount arrives in a settlement, as a line to clear. Raises RetryLater while it is being
+    sent.
     """
     if (refund_id := await store.find_by_provider_refund(tx, provider, refund_state.id)) is None:
         if await store.has_refund_without_provider_id(tx, provider, refund_state.payment):
@@ -219,7 +221,10 @@ async def apply_provider_state(tx: Tx, provider: str, refund_state: ProviderRefu
 
 
 async def _record_external_refund(tx: Tx, provider: str, refund_state: ProviderRefundState) -> None:
-    """Somebody sent a gift back in the provider's dashboard: the nonprofit is not paid it, too, before it is begun."""
+    """Record a refund made in the provider's dashboard.
+
+    The donation leaves its unsent disbursement, so that the nonprofit is not paid as well.
+    """
     paid = (await payments.find_by_provider_payments(tx, provider, [refund_state.payment])).get(refund_state.payment)
     if paid is not None and paid.status == "succeeded" and refund_state.live is not tx.deployment.sandbox:
         gift = await donations.get(tx, ALL_PARTNERS, paid.donation_id)
@@ -250,7 +255,7 @@ async def record_manual_refund(tx: Tx, refund_id: UUID, name: str, note: str, by
 
 
 async def mark_refused(tx: Tx, refund_id: UUID, note: str, by: str) -> Refund:
-    """Record an operator's finding that the refund was not and will not be sent. Raises NoSuchRefund, RefundError."""
+    """Record an operator's finding that the refund was not sent and will not be. Raises NoSuchRefund, RefundError."""
     domain.ensure_valid_note(note)
     donation, refund = await lock_with_donation(tx, refund_id)
     domain.ensure_pending(refund)
@@ -275,7 +280,7 @@ async def resolve_unsent_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> 
 
 
 async def retry_refund(tx: Tx, refund_id: UUID) -> Refund:
-    """Ask the provider again for a refund that the worker gave up. Raises NoSuchRefund, RefundError."""
+    """Request again a refund that the worker gave up. Raises NoSuchRefund, RefundError."""
     _, refund = await lock_with_donation(tx, refund_id)
     domain.ensure_pending(refund)
     if refund.is_by_bank:
@@ -300,7 +305,7 @@ async def _finish_once(
 async def _finish_refund(
     tx: Tx, donation: Donation, refund: Refund, provider_refund: str, by: str | None, note: str | None
 ) -> list[LedgerTransfer]:
-    """What is to be posted, by the caller with all else of its transaction."""
+    """Mark a refund as sent; returns the transfers, which the caller posts with all others of its transaction."""
     await store.mark_sent(tx, refund.id, provider_refund, by, note)
     await donations.emit_event(tx, REFUNDED, await _release_donation(tx, donation, refund))
     await outbox.emit_internal(tx, domain.SENT, RefundSentEvent(donation.id, refund.id))
@@ -315,7 +320,7 @@ async def _reverse_refund(tx: Tx, donation: Donation, refund: Refund, by: str | 
         refund.id, refund.provider, donation.organisation_id, refund.money, back
     )
     ledger.post_at_commit(tx, transfers)
-    if refund.started_by is None:  # an officer who began it sees what becomes of it
+    if refund.started_by is None:  # operators who started it see the outcome themselves
         for person in await people.list_with_roles(tx, member_realm(Partner(donation.partner_id)), "owner", "finance"):
             await security_emails.enqueue_email(
                 tx, person, "refund_not_sent", values=_amount_text(refund), facts=_facts(tx, refund)
@@ -335,7 +340,7 @@ def _facts(tx: Tx, refund: Refund) -> Mapping[str, str]:
 
 
 async def _release_donation(tx: Tx, donation: Donation, refund: Refund) -> Donation:
-    """The donation after a refund of it has ended; what is left of it may be paid out."""
+    """Make the rest of the donation available for disbursement after a refund has ended; returns the donation."""
     await queue.delete_dead_jobs(tx, SEND.name, str(refund.id))
     await disbursements.enqueue_batch_collection(tx, Partner(donation.partner_id), donation.organisation_id)
     return await donations.get(tx, ALL_PARTNERS, donation.id)

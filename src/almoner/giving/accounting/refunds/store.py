@@ -1,4 +1,4 @@
-"""SQL for refunds. What a refund does to its donation, triggers do (``refund_counts``)."""
+"""SQL for refunds. Triggers (``refund_counts``) update the sums of the donation."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -28,7 +28,7 @@ def _refund(row: Record) -> Refund:
 async def insert(tx: Tx, refund: Refund) -> None:
     """Store a new refund; a trigger adds it to its locked donation's sums.
 
-    Raises CheckViolationError when more would go back than was given, or the donation is in a disbursement.
+    Raises CheckViolationError if more would be refunded than was donated, or the donation is in a disbursement.
     """
     await tx.execute(
         """
@@ -96,7 +96,7 @@ async def count_for_operators(tx: Tx, status: RefundStatus | None, provider: str
 
 @across_partners("operators")
 async def is_unsent(tx: Tx, refund_id: UUID) -> bool:
-    """Whether a refund was refused, or failed after it was sent, and nobody has handled that."""
+    """Whether a refund was refused, or failed after it was sent, and no operator has resolved that."""
     of_one = f"select exists (select {UNSENT} and r.id = $1) or exists (select {FAILED_AFTER_SENT} and r.id = $1)"
     return bool(await tx.fetchval(of_one, refund_id))
 
@@ -104,7 +104,7 @@ async def is_unsent(tx: Tx, refund_id: UUID) -> bool:
 async def mark_sent(tx: Tx, refund_id: UUID, provider_refund: str, by: str | None, note: str | None) -> bool:
     """Mark a refund as sent; False if its state does not allow it.
 
-    Raises UniqueViolationError when the provider's refund has ended another one.
+    Raises UniqueViolationError if another refund already has the provider's refund ID.
     """
     return bool(
         await tx.fetchval(
@@ -186,7 +186,7 @@ order by f.reported_at, f.refund_id limit $1
 
 @across_partners("operators")
 async def unsent_refunds(tx: Tx, limit: int, after: tuple[datetime, UUID] | None = None) -> list[Refund]:
-    """Refused and failed ones that wait for a person, the oldest first. ``after``: of the last one seen."""
+    """Refused and failed refunds that wait for an operator, oldest first. ``after``: the last one seen."""
     waiting = f"select {_COLUMNS} from ({OLDEST_UNSENT}) r union all select * from ({_OLDEST_FAILED}) f"
     rows = await tx.fetch(
         f"select * from ({waiting}) w order by ended_at, id limit $1", limit, *(after or (None, None))
@@ -227,7 +227,7 @@ async def has_refund_without_provider_id(tx: Tx, provider: str, provider_payment
 
 
 async def insert_failure(tx: Tx, refund_id: UUID, reason: str) -> bool:
-    """Record that a sent refund failed; False if that is recorded already."""
+    """Record that a sent refund failed; False if that is already recorded."""
     return bool(
         await tx.fetchval(
             """
@@ -247,7 +247,7 @@ async def has_failed(tx: Tx, refund_id: UUID) -> bool:
 
 
 async def close_refused_refund(tx: Tx, refund_id: UUID, note: str, by: str) -> bool:
-    """Mark a refused refund as resolved by an operator; False if it is resolved already."""
+    """Mark a refused refund as resolved by an operator; False if it is already resolved."""
     return bool(
         await tx.fetchval(
             """

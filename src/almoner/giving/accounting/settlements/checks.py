@@ -1,4 +1,4 @@
-"""Self-checks of settlements: each line is one booking, and the provider's account closes (M3, M7)."""
+"""Self-checks of settlements: each line is booked once, and provider clearing balances (M3, M7)."""
 
 from typing import Final
 

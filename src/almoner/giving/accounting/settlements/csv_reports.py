@@ -1,6 +1,6 @@
-"""Reads a report: CSV with a header, its columns found by name (docs/runbooks/disbursements.md has them).
+"""Parses settlement reports: CSV with a header, columns by name (docs/runbooks/disbursements.md lists them).
 
-A column ``refund`` may be there, with what the provider calls each refund or dispute.
+The optional column ``refund`` holds the provider's ID of each refund or dispute.
 """
 
 import csv
@@ -31,7 +31,7 @@ _FIRST_ROW: Final = 2  # the header is line 1
 
 
 class _ReportHeader(NamedTuple):
-    """What all lines of a report share."""
+    """The values that all lines of a report share."""
 
     reference: str
     settled_on: date
@@ -39,7 +39,7 @@ class _ReportHeader(NamedTuple):
 
 
 def parse_report(provider: str, content: bytes) -> SettlementReport:
-    """The report in a file. Raises SettlementReportError with every problem."""
+    """Parse a report file. Raises SettlementReportError with every problem."""
     try:
         rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
         missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
@@ -136,7 +136,7 @@ def _line(row: Mapping[str, str]) -> ReportLine:
 
 
 def _minor(text: str, currency: str) -> int | None:
-    """Minor units of a decimal amount; None for anything else, and for more decimals than the currency has."""
+    """Minor units of a decimal amount; None if it is invalid or has more decimals than the currency."""
     if not _AMOUNT.fullmatch(text):
         return None
     minor = Decimal(text).scaleb(EXPONENTS[currency])

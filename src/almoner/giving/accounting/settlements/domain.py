@@ -1,4 +1,4 @@
-"""Settlements: what a provider reports of its payments to us, and how that goes with what we know (M7); pure."""
+"""Settlements: the provider's report of a payout to us, and how its lines match our records (M7); pure."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -24,9 +24,9 @@ class LineKind(StrEnum):
     PAYMENT = "payment"
     REFUND = "refund"
     DISPUTE = "dispute"
-    """The donor's bank has drawn a payment."""
+    """The donor's bank debited a payment."""
     DISPUTE_WON = "dispute_won"
-    """And given it back."""
+    """The donor's bank returned it."""
 
 
 DISPUTE_KINDS: Final = (LineKind.DISPUTE, LineKind.DISPUTE_WON)
@@ -69,7 +69,7 @@ class ClearExceptionError(Exception):
 
 
 class SettlementReportError(Exception):
-    """A report cannot be imported, and nothing of it was; the message names every bad line."""
+    """A report cannot be imported, and nothing was imported; the message names every bad line."""
 
 
 class ImportInterrupted(Exception):
@@ -77,15 +77,15 @@ class ImportInterrupted(Exception):
 
 
 LineKey = tuple[str, LineKind, str]
-"""The provider's payment, what is reported of it, and which refund."""
+"""The provider's payment, the kind of the line, and the provider's refund or dispute ID."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportLine:
     """One line of a settlement report: a payment, refund or dispute with its gross amount and fee.
 
-    ``refund``: what the provider calls the refund or the dispute, of which a payment may have several; empty where it
-    does not say.
+    ``refund``: the provider's ID of the refund or dispute, because a payment may have several; "" if it is not
+    reported.
     """
 
     kind: LineKind
@@ -139,7 +139,7 @@ class StoredReportLine:
 class UnbookedLine:
     """A report line that is not booked, with its report's reference.
 
-    ``booked_in``: the reference of the report that has the same and is booked.
+    ``booked_in``: the reference of the report whose equal line is booked.
     """
 
     reference: str
@@ -158,7 +158,7 @@ class CurrencyTotal:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """An imported report, with how many of its lines are booked, and their sums in minor units."""
+    """An imported report, with the number of booked lines and the sums in minor units."""
 
     id: UUID
     provider: str
@@ -176,10 +176,10 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True)
 class PaymentMatch:
-    """What is known about a payment that a report line names: donation, refunds, disputes, bookings.
+    """The records of a payment that a report line names: donation, refunds, disputes, bookings.
 
-    ``refunds``: what was sent back of a donation, oldest first; ``drawn``: those of them that a line is booked for.
-    ``disputes``: of the payment, oldest first; ``told``: those that a line of this kind is booked for.
+    ``refunds``: sent refunds of the donation, oldest first; ``debited_refunds``: those with a booked line.
+    ``disputes``: of the payment, oldest first; ``reported``: those with a booked line of this kind.
     """
 
     payment: Payment | None

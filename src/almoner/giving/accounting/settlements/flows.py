@@ -1,4 +1,4 @@
-"""Importing a report: all of its lines, a batch in each transaction, and once more what was an exception before."""
+"""Imports a report in batches, one transaction each, and rechecks lines that were not booked before."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,12 +18,12 @@ MAX_ATTEMPTS: Final = 5
 
 Result = TypeVar("Result")
 OnFinished = Callable[[Tx, Settlement], Awaitable[None]]
-"""Says who imported it, in the transaction that finishes it."""
+"""Records who imported the report, in the transaction that finishes the import."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportProgress:
-    """How far an import is."""
+    """The progress of an import."""
 
     done: int
     lines: int
@@ -42,7 +42,7 @@ async def import_report(
     ``record`` is called in the transaction that finishes it. An import that was interrupted is finished by importing
     the file again. Raises SettlementReportError, ImportInterrupted.
     """
-    parsed = await asyncio.to_thread(csv_reports.parse_report, provider, content)  # a server answers others, too
+    parsed = await asyncio.to_thread(csv_reports.parse_report, provider, content)  # let the server handle others
     return await import_parsed_report(db, parsed, report, record)
 
 
@@ -78,7 +78,7 @@ async def import_parsed_report(
 
 
 async def _with_retries(db: Database, step: Callable[[Tx], Awaitable[Result]]) -> Result:
-    """One transaction, made anew when the database ended it to let another one pass. Raises ImportInterrupted."""
+    """Run one transaction; retry it after deadlocks and serialization failures. Raises ImportInterrupted."""
     for _ in range(MAX_ATTEMPTS):
         try:
             async with db.write() as tx:

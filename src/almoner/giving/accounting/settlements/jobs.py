@@ -14,7 +14,9 @@ from almoner.platform.jobs.queue import Job, JobDone, JobDropped, JobKind, JobOf
 
 FETCH: Final = JobKind("settlements.fetch", Nothing)
 _LIMIT: Final = timedelta(hours=2)
-"""A payout of 10,000 payments asks Stripe as many times which of them each is, each try from where the last ended."""
+"""A payout of 10,000 payments needs as many calls to Stripe to identify them; each attempt continues where the last
+ended.
+"""
 _AGAIN: Final = timedelta(minutes=5)
 _TRIES: Final = 6
 _REPORTED: Final = 500
@@ -29,7 +31,7 @@ report_tasks: Final = TasksWith[PayoutReportSource]()
 
 @report_tasks.job(FETCH, limit=_LIMIT)
 async def fetch_reports(reports: PayoutReportSource, context: JobContext, job: JobOf[Nothing]) -> Result:
-    """Book all provider payouts that are not booked yet; a report that fails does not stop the others."""
+    """Book all provider payouts that are not yet booked; a report that fails does not stop the others."""
     failures: list[str] = []
     async with context.db.read() as tx:
         since = tx.now - service.FETCH_LOOKBACK
@@ -48,7 +50,7 @@ async def fetch_reports(reports: PayoutReportSource, context: JobContext, job: J
 
 
 def _retry_later(job: Job, reason: str) -> Result:
-    """Again in a moment, and then by the job of the next hour; this one stays for a person to look at."""
+    """Retry soon, and then with the next hourly job; this job stays for an operator to look at."""
     return JobRetry(_AGAIN, reason[:_REPORTED]) if job.attempt < _TRIES else JobDropped(reason[:_REPORTED])
 
 
@@ -62,7 +64,7 @@ async def _fetch_due_at(reports: PayoutReportSource, tx: Tx) -> datetime | None:
 
 
 async def _enqueue_fetch(reports: PayoutReportSource, tx: Tx) -> int:
-    """Every hour, once there are payments at the provider."""
+    """Enqueue an hourly fetch, once there are payments at the provider; returns how many jobs."""
     if not await service.claim_fetch(tx, reports.name):
         return 0
     await FETCH.enqueue(tx, Nothing())

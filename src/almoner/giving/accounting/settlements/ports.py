@@ -1,4 +1,4 @@
-"""What settlements need of a provider that reports its payouts itself. Implementations are adapters."""
+"""The port to providers that report their payouts by API. Implementations are adapters."""
 
 from datetime import datetime
 from typing import Protocol

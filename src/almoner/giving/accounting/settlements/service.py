@@ -1,7 +1,7 @@
 """Books provider payouts line by line.
 
-Held money is held first, then donations, then lines, then the accounts of the books: two imports of one report wait for
-each other, and the second finds everything done (M4).
+The order of locks is: unallocated payments, donations, lines, ledger accounts. Two imports of one report wait for each
+other, and the second finds everything done (M4).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,18 +45,20 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.jobs.failing_rows import process_rows
 
 BATCH: Final = 100
-"""Lines in one transaction: other payments of the provider and currency wait for it, for 500 five times as long."""
+"""Lines in one transaction. Other payments of the provider and currency wait for it; 500 lines take five times
+as long.
+"""
 DAYS_AHEAD: Final = 3
-"""A provider may announce what it pays out over a long weekend; a day further ahead is mistyped."""
+"""Days that a report may be dated ahead, for a payout over a long weekend; a later date is a typing error."""
 FETCH_INTERVAL: Final = timedelta(hours=1)
 FETCH_LOOKBACK: Final = timedelta(days=30)
-"""How far back a provider is asked what it has paid out: whoever was away longer imports the files by hand."""
+"""How far back payouts are fetched; after a longer outage an operator imports the files."""
 _DAY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class _ReconciledLine:
-    """A line beside what we know of its payment; ``stored.reason`` is None when it is booked."""
+    """A report line with the records of its payment; ``stored.reason`` is None if it is booked."""
 
     stored: StoredReportLine
     matched: PaymentMatch
@@ -76,7 +78,7 @@ class _ReconciledLine:
 
     @property
     def refund(self) -> Refund | None:
-        """The refund of a donation that the line draws."""
+        """The donation's refund that the line debits."""
         if self.stored.line.kind is not LineKind.REFUND or self.matched.unallocated is not None:
             return None
         found = domain.match_refund(self.stored.line, self.matched)
@@ -84,7 +86,7 @@ class _ReconciledLine:
 
     @property
     def dispute(self) -> Dispute | None:
-        """The dispute that the line draws or gives back."""
+        """The dispute that the line debits or returns."""
         if self.stored.line.kind not in domain.DISPUTE_KINDS:
             return None
         found = domain.match_dispute(self.stored.line, self.matched)
@@ -92,21 +94,21 @@ class _ReconciledLine:
 
     @property
     def charged(self) -> Money:
-        """The part of the fee that is charged to the donation: at most what is left of it after its refunds."""
+        """The part of the fee that is charged to the donation: at most the rest after refunds."""
         donation, fee = self.matched.donation, self.stored.line.fee
         return min(donation.left, fee) if donation and not self.matched.unallocated else fee
 
     @property
     def charged_to(self) -> UUID | None:
-        """The nonprofit whose donation bears the fee."""
+        """The nonprofit whose donation pays the fee; None if we do."""
         return self.matched.donation.organisation_id if self.matched.donation and not self.matched.unallocated else None
 
 
 async def find_or_create_settlement(tx: Tx, report: SettlementReport) -> Settlement:
-    """The stored report, created unless its file was imported before.
+    """The stored report, created unless it was imported before.
 
-    Raises SettlementReportError for another file of it, for a day too far ahead, and for a provider that we have no
-    payment at.
+    Raises SettlementReportError for a different file of the same report, a date too far ahead, or a provider without
+    payments.
     """
     if not await store.has_payments_at_provider(tx, report.provider):
         names = ", ".join(await store.list_providers(tx))
@@ -136,7 +138,7 @@ async def get_settlement(tx: Tx, report: SettlementReport) -> Settlement:
 
 
 async def missing_reports(tx: Tx, provider: str, references: Sequence[str]) -> list[str]:
-    """Those of these reports that are not completely imported."""
+    """Return the references of reports that are not completely imported."""
     taken = await store.fully_stored_reports(tx, provider, references)
     return [reference for reference in references if reference not in taken]
 
@@ -150,19 +152,19 @@ async def next_fetch_at(tx: Tx, provider: str) -> datetime | None:
 
 
 async def claim_fetch(tx: Tx, provider: str) -> bool:
-    """Record that a provider's payouts are fetched now; False if that was done within the hour."""
+    """Record that a provider's payouts are fetched now; False if they were fetched within the hour."""
     return await store.claim_fetch(tx, provider, tx.now - FETCH_INTERVAL)
 
 
 async def payments_with_booked_refund(tx: Tx, provider: str, payments_: Sequence[str]) -> set[str]:
-    """Those of a provider's unallocated payments with a booked refund line."""
+    """Return the unallocated payments of a provider that have a booked refund line."""
     return {name for name, kind in await store.booked_line_kinds(tx, provider, payments_) if kind is LineKind.REFUND}
 
 
 async def clear_exception(tx: Tx, provider: str, reference: str, key: LineKey, *, cleared_by: str, note: str) -> None:
-    """Clear an unbooked line: an operator knows that it will never be booked. No money moves.
+    """Clear an unbooked line that an operator knows will never be booked. No money moves.
 
-    ``key``: of the line. ``note``: the evidence, 1 to 2000 characters. Raises ClearExceptionError.
+    ``key``: the line's key. ``note``: the evidence, 1 to 2000 characters. Raises ClearExceptionError.
     """
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise ClearExceptionError(f"the note must have 1 to {domain.MAX_NOTE} characters")
@@ -183,7 +185,7 @@ async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[ReportLine]
         for line in lines
         if line.key not in there
     ]
-    # The payment or the refund of a payment of this batch may lie in another batch, and is looked at there.
+    # The other line of this payment or refund may be in another batch, which then checks it.
     keys = {line.key for line in lines}
     again = await store.lock_exceptions(
         tx, [one.id for key, one in there.items() if key in keys and one.reason is not None]
@@ -195,7 +197,7 @@ async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[ReportLine]
             raise LookupError("a line was stored by somebody else while its payment was held")
     await _place_holds(tx, judged_new)
     for unknown in (one for one in judged_new if one.stored.reason in (Mismatch.NOT_DISPUTED, Mismatch.NOT_WON)):
-        await disputes.enqueue_refresh(tx, unknown.stored.line.payment)  # its notice may have been lost
+        await disputes.enqueue_refresh(tx, unknown.stored.line.payment)  # its webhook may have been lost
     if judged_again:
         await store.update_reconciliation_exceptions(
             tx, [one.stored for one in judged_again], _line_owners(judged_again)
@@ -204,7 +206,7 @@ async def book_lines(tx: Tx, settlement: Settlement, lines: Sequence[ReportLine]
 
 
 async def recheck_exceptions(tx: Tx, checked_before: datetime, limit: int = BATCH) -> int:
-    """Try again to book lines that were last checked before a given time; returns how many there were."""
+    """Try again to book lines that were last checked before a given time; returns their number."""
 
     async def recheck(lines: Sequence[StoredReportLine]) -> None:
         facts = await _load_matches(tx, lines[0].provider, [stored.line for stored in lines])
@@ -214,7 +216,7 @@ async def recheck_exceptions(tx: Tx, checked_before: datetime, limit: int = BATC
         await _post_booked(tx, _booked_lines(judged))
 
     found = await store.exceptions_checked_before(tx, checked_before, limit)
-    # One provider in a transaction, so that what is held is always held in one order.
+    # One provider in each transaction, so that locks are always taken in the same order.
     own = [stored for stored in found if stored.provider == found[0].provider]
     failed = await process_rows(tx, "settlements.recheck", own, recheck)
     await store.mark_checked(tx, [stored.id for stored in failed])
@@ -222,13 +224,16 @@ async def recheck_exceptions(tx: Tx, checked_before: datetime, limit: int = BATC
 
 
 async def _place_holds(tx: Tx, judged: Sequence[_ReconciledLine]) -> None:
-    """What went back of gifts and nobody here began: until somebody has found out, nonprofits are not paid it, too."""
+    """Hold donations with a reported refund that we did not start.
+
+    The nonprofit is then not paid as well before an operator has looked.
+    """
     for one in judged:
         gift, line = one.matched.donation, one.stored.line
         if one.stored.reason is not Mismatch.NOT_REFUNDED or one.matched.unallocated is not None or gift is None:
             continue
         back = gift.refunded.money.minor if gift.refunded else 0
-        if gift.withdrawn_minor <= back:  # else one is under way, and may be it
+        if gift.withdrawn_minor <= back:  # otherwise a pending refund may be the one
             why = f"{one.stored.provider} reports a refund of {format_amount(line.gross)} that did not start in Almoner"
             await disbursements.enqueue_hold(tx, gift, line.refund or encode_uuid(one.stored.id), why)
 
@@ -254,7 +259,10 @@ async def settle_donation_in_sandbox(tx: Tx, partner: Partner, donation_id: UUID
 
 
 async def _load_matches(tx: Tx, provider: str, lines: Iterable[ReportLine]) -> dict[LineKey, PaymentMatch]:
-    """What we know of the payments that the lines name; money and donations are locked until the transaction ends."""
+    """Load the records of the lines' payments.
+
+    Unallocated payments and donations are locked until the transaction ends.
+    """
     keys = [line.key for line in lines]
     named = sorted({payment for payment, _, _ in keys})
     locked = await suspense.lock_by_provider_payments(tx, provider, named)
@@ -287,7 +295,7 @@ async def _load_matches(tx: Tx, provider: str, lines: Iterable[ReportLine]) -> d
 async def _load_disputes(
     tx: Tx, provider: str, keys: Sequence[LineKey]
 ) -> Mapping[str, list[tuple[Dispute, frozenset[str]]]]:
-    """The disputes of the payments whose disputes the lines tell of, each with the kinds of lines booked for it."""
+    """The disputes of the payments with dispute lines, each with the kinds of lines booked for it."""
     named = [name for name, kind, _ in keys if kind in domain.DISPUTE_KINDS]
     return await disputes.disputes_of_payments(tx, provider, named) if named else {}
 
@@ -351,7 +359,7 @@ def _transfers_of(one: _ReconciledLine) -> list[LedgerTransfer]:
 
 
 async def next_recheck_at(tx: Tx) -> datetime | None:
-    """When unbooked lines are rechecked: at midnight (UTC) after the last check."""
+    """When unbooked lines are rechecked next: at midnight (UTC) after the last check."""
     looked = await store.oldest_check_at(tx)
     return None if looked is None else _midnight(looked) + _DAY
 

@@ -30,7 +30,7 @@ _LINE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class LineOwner:
-    """The payment, unallocated payment, refund or dispute that a booked line belongs to.
+    """The payment, unallocated payment, refund or dispute of a booked line.
 
     ``waived_fee_minor``: the part of the fee that a refunded donation does not pay.
     """
@@ -47,7 +47,7 @@ select b.id, b.settlement_id from settlement_line b
 where (b.provider, b.provider_payment, b.kind) = (l.provider, l.provider_payment, l.kind)
   and (b.provider_refund = l.provider_refund or l.provider_refund = '') and b.status = 'matched'
 """
-"""Booked lines of the same movement as ``l``: asked of each of two indexes."""
+"""Booked lines of the same movement as ``l``; queries each of two indexes."""
 _NOBODY: Final = LineOwner()
 
 
@@ -71,13 +71,13 @@ async def has_payments_at_provider(tx: Tx, provider: str) -> bool:
 
 
 async def list_providers(tx: Tx) -> list[str]:
-    """The providers that have payments; reads every payment."""
+    """The providers that have payments; scans all payments."""
     rows = await tx.fetch("select provider from payment union select provider from unallocated_payment order by 1")
     return [row["provider"] for row in rows]
 
 
 async def insert(tx: Tx, report: SettlementReport) -> None:
-    """Store a report without its lines, unless it is stored already."""
+    """Store a report without its lines, unless it is already stored."""
     await tx.execute(
         """
         insert into settlement (id, provider, reference, currency, settled_on, sha256, lines, imported_at)
@@ -95,7 +95,7 @@ async def insert(tx: Tx, report: SettlementReport) -> None:
 
 
 async def fully_stored_reports(tx: Tx, provider: str, references: Sequence[str]) -> set[str]:
-    """Those of these reports whose lines are all stored."""
+    """Return the references of reports whose lines are all stored."""
     rows = await tx.fetch(
         """
         select reference from settlement s where provider = $1 and reference = any($2)
@@ -185,7 +185,7 @@ async def booked_line_kinds(tx: Tx, provider: str, payments: Sequence[str]) -> s
 
 
 async def insert_lines(tx: Tx, lines: Sequence[StoredReportLine], owners: Mapping[UUID, LineOwner]) -> int:
-    """Store new lines: booked, with their owner, or not, with the reason; how many were not there yet."""
+    """Store new lines, booked with their owner or unbooked with the reason; returns how many were new."""
     status = await tx.execute(
         """
         insert into settlement_line (id, settlement_id, provider, currency, kind, provider_payment, gross_minor,
@@ -226,7 +226,7 @@ async def insert_lines(tx: Tx, lines: Sequence[StoredReportLine], owners: Mappin
 async def update_reconciliation_exceptions(
     tx: Tx, lines: Sequence[StoredReportLine], owners: Mapping[UUID, LineOwner]
 ) -> None:
-    """Record the result of another check of unmatched lines."""
+    """Record a new check of unmatched lines."""
     await tx.execute(
         """
         update settlement_line l
@@ -252,7 +252,7 @@ async def update_reconciliation_exceptions(
 
 
 async def mark_checked(tx: Tx, line_ids: Sequence[UUID]) -> None:
-    """Record a check of lines that changed nothing about them."""
+    """Record a check that changed nothing about these lines."""
     await tx.execute("update settlement_line set checked_at = $2 where id = any($1::uuid[])", line_ids, tx.now)
 
 
@@ -278,7 +278,7 @@ from settlement_line l
 
 
 async def unbooked_lines(tx: Tx, limit: int, after: UUID | None = None) -> list[UnbookedLine]:
-    """Lines that are not booked, the oldest first, with the references of their reports. ``after``: a line's ID."""
+    """Unbooked lines, oldest first, with the references of their reports. ``after``: a line's ID."""
     rows = await tx.fetch(
         f"""
         {_UNBOOKED} where l.status = 'exception' and ($2::uuid is null or (l.created_at, l.id) > (
@@ -331,7 +331,7 @@ async def clear_exception(tx: Tx, settlement_id: UUID, key: LineKey, cleared_by:
 
 
 async def lock_exceptions(tx: Tx, line_ids: Sequence[UUID]) -> list[StoredReportLine]:
-    """Those of these lines that are not booked, locked in a fixed order until the transaction ends."""
+    """Lock those of these lines that are not booked, in a fixed order, until the transaction ends."""
     rows = await tx.fetch(
         f"""
         select {_LINE} from settlement_line where id = any($1::uuid[]) and status = 'exception'

@@ -1,4 +1,4 @@
-"""Self-checks of unallocated money: its postings, and that the rules are followed (M6)."""
+"""Self-checks of unallocated payments: its postings, and that the rules are followed (M6)."""
 
 from typing import Final
 

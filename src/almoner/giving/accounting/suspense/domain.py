@@ -1,4 +1,4 @@
-"""Unallocated money and the rules for it, as ``docs/money-rules.md`` writes them down (M6, settled 5); pure."""
+"""Unallocated payments and their rules, as in ``docs/money-rules.md`` (M6, settled 5); pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ UNALLOCATED_PAYMENT: Final = Lifecycle(
 )
 NOTE_LENGTH: Final = 500
 BY_RULE: Final = "rule"
-"""Who decides when no person has; a person is named by the login at the terminal."""
+"""The name recorded for automatic decisions; an operator is recorded by login."""
 OTHER_CURRENCY: Final = "The payment is in a different currency from the donation, so you can only refund it."
 _AT_ONCE: Final = timedelta()
 _WAITS_FOR_A_PERSON: Final = timedelta(days=30)
@@ -31,7 +31,7 @@ class RuleAction(StrEnum):
     """The automatic action of a rule on an unallocated payment."""
 
     REFUND = "refund"
-    """The provider sends it back to whoever paid."""
+    """The provider refunds the payer."""
     DISMISS = "dismiss"
     """The payment is not ours: write it off without contacting the provider."""
 
@@ -69,7 +69,7 @@ class RuleDecision:
 def automatic_decision(reason: UnallocatedReason, received_at: datetime, provider: str = "") -> RuleDecision:
     """The automatic action for an unallocated payment unless an operator decides before.
 
-    A bank transfer waits for a person, whatever the reason: it may be accepted, and no provider can send it back.
+    Bank transfers always wait for an operator: they may be applied, and no provider can return them.
     """
     rule = RULES[reason]
     return RuleDecision(
@@ -86,8 +86,8 @@ def is_posted(reason: UnallocatedReason) -> bool:
 class UnallocatedPayment:
     """A received payment that pays no donation. ``payment_id``, ``donation_id``: None if nothing matches.
 
-    ``auto_decide_at``: when the rule decides. ``decided_by``: ``RULE`` or who. ``note``: why a person decided.
-    ``provider_refund``: what the provider calls the refund, once it is made.
+    ``auto_decide_at``: when the rule decides. ``decided_by``: ``BY_RULE`` or the operator. ``note``: the operator's
+    reason. ``provider_refund``: the provider's refund ID, once refunded.
     """
 
     id: UUID
@@ -123,7 +123,7 @@ class OfficerChoice(StrEnum):
     RETRY_REFUND = "retry_refund"
     """Retry a refund that was already started."""
     RECORD_MANUAL_REFUND = "record_manual_refund"
-    """It was sent back in the provider's own dashboard."""
+    """An operator refunded it in the provider's dashboard."""
     WRITE_OFF = "write_off"
     APPLY = "apply"
     """Apply the payment to its donation, with the amount received."""
@@ -149,7 +149,7 @@ class UnallocatedPaymentRefundedEvent:
 
 
 REFUNDED: Final = InternalEvent("internal.unallocated_payment_refunded", UnallocatedPaymentRefundedEvent)
-"""Told within giving when money is back with its donor."""
+"""Published internally when an unallocated payment was refunded."""
 
 
 class UnallocatedPaymentError(Exception):

@@ -1,7 +1,7 @@
-"""Sending unallocated money back: the call to the payment provider, between two transactions (architecture 3).
+"""Refunds an unallocated payment: the call to the payment provider, between two transactions (architecture 3).
 
-The recovery point is the ``unallocated_payment`` row in ``refunding``, committed with its posting before the provider
-is asked; the key of the call is made from its id. A crash anywhere is repaired by asking the same again (I5, I6).
+The recovery point is the ``unallocated_payment`` row in ``refunding``, committed with its posting before the call; the
+idempotency key is made from its ID. After a crash the same call is repeated (I5, I6).
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ LEASE_KIND: Final = "unallocated_payment"
 
 @dataclass(frozen=True, slots=True)
 class _RefundCall:
-    """One refund to ask for; ``row`` is the leased held payment."""
+    """One refund to request; ``row`` is the leased unallocated payment."""
 
     row: UUID
     held: UnallocatedPayment
@@ -29,7 +29,7 @@ class _RefundCall:
 
 
 class _RefundUnallocatedPayment:
-    """Ask the provider of the payment, and record what it answers."""
+    """Request a refund of the payment from the provider, and record the response."""
 
     name = LEASE_KIND
 
@@ -38,10 +38,10 @@ class _RefundUnallocatedPayment:
         self._held_id = unallocated_payment_id
 
     async def prepare(self, tx: Tx) -> _RefundCall | FlowDone[None]:
-        """Nothing to ask unless a refund was decided and is not recorded yet."""
+        """Lock the payment; done unless a refund was decided and is not yet recorded."""
         locked = await service.get_for_update(
             tx, self._held_id
-        )  # so that nobody asks again who prepared before it was recorded
+        )  # so that a worker that prepared earlier does not call again
         if locked.status != "refunding":
             return FlowDone(None)
         if locked.provider != self._provider.name:
@@ -49,11 +49,11 @@ class _RefundUnallocatedPayment:
         return _RefundCall(locked.id, locked, service.refund_idempotency_key(tx, locked.id))
 
     async def call(self, ask: _RefundCall) -> ProviderRefund:
-        """Ask for the whole of it; safe to do twice. Raises ProviderFailure."""
+        """Request a refund of the whole payment; safe to repeat. Raises ProviderFailure."""
         return await self._provider.refund(ask.held.provider_payment, ask.key, ask.held.money)
 
     async def record(self, tx: Tx, ask: _RefundCall, provider_refund: ProviderRefund) -> FlowDone[None]:
-        """It is on its way to the donor."""
+        """Record that the refund is on its way to the donor."""
         await service.record_refund(tx, ask.row, provider_refund.id)
         return FlowDone(None)
 

@@ -46,14 +46,14 @@ class RefundUnallocatedPayment(msgspec.Struct, frozen=True):
 REFUND: Final = JobKind("suspense.refund", RefundUnallocatedPayment)
 BATCH: Final = 100
 _SETTLED_CONSTRAINT: Final = "unallocated_payment_settled"
-"""The constraint that keeps money in our books which has reached our bank account."""
+"""The constraint that a payment which has reached our bank account cannot be written off."""
 UNIQUE_PROVIDER_REFUND: Final = "unallocated_payment_refund_once"
 """The constraint that one provider refund belongs to only one unallocated payment."""
 _log: Final = get_logger("almoner.giving")
 
 
 def refund_idempotency_key(tx: Tx, unallocated_payment_id: UUID) -> str:
-    """The provider's idempotency key of a refund: made from our own row (I6)."""
+    """The provider's idempotency key of a refund, made from our own row (I6)."""
     return f"{tx.deployment.environment}:refund:{encode_uuid(unallocated_payment_id)}"
 
 
@@ -268,7 +268,7 @@ async def _finish_refund(
 
 
 async def _begin_refunds(tx: Tx, due: list[UnallocatedPayment], by: str, note: str | None) -> list[LedgerTransfer]:
-    """The transfers are posted by the caller, with all others of its transaction."""
+    """Start refunds; returns the transfers, which the caller posts with all others of its transaction."""
     await store.mark_decided(tx, [held.id for held in due], "refunding", by, note)
     await queue.enqueue_jobs(tx, [_refund_job(held) for held in due if not held.is_by_bank])
     return [

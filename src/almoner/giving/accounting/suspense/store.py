@@ -115,7 +115,7 @@ async def lock_due(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[Una
 
 
 async def next_due_at(tx: Tx) -> datetime | None:
-    """When the rule decides next; None when nothing waits for it."""
+    """When the next automatic decision is due; None if nothing waits for one."""
     due: datetime | None = await tx.fetchval(
         "select min(auto_decide_at) from unallocated_payment where status = 'held'"
     )
@@ -168,7 +168,7 @@ async def mark_decided(tx: Tx, held_ids: Sequence[UUID], target: str, by: str, n
 
 
 async def mark_applied(tx: Tx, unallocated_payment_id: UUID, payment_id: UUID, by: str, note: str) -> None:
-    """A person has made it a donation, with this payment."""
+    """Record that an operator applied it to a donation, with this payment."""
     await tx.execute(
         """
         update unallocated_payment
@@ -196,7 +196,10 @@ async def applied_payment_ids(tx: Tx, reference: str) -> list[UUID]:
 
 
 async def lock_by_reference(tx: Tx, reference: str) -> list[UnallocatedPayment]:
-    """Lock the unallocated bank transfers with a reference; later ones also have the name of their line."""
+    """Lock the unallocated bank transfers with a reference.
+
+    Later transfers with the same reference also have the name of their line in ``provider_payment``.
+    """
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from unallocated_payment
