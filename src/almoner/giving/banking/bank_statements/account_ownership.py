@@ -1,4 +1,4 @@
-"""Checks that a statement is of one of our own accounts."""
+"""Checks that a statement belongs to one of our own accounts."""
 
 import re
 from collections.abc import Mapping
@@ -10,12 +10,12 @@ from almoner.giving.disbursing.payee_bank_accounts import service as payee_bank_
 from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccountError
 
 _SHORTEST: Final = 6
-"""A shorter number may be the end of another one by chance."""
+"""The shortest account number that is compared; a shorter one may match the end of another by chance."""
 _IBAN: Final = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", re.ASCII)
 
 
 def find_ownership_problems(statement: BankStatement, own: Mapping[str, OwnAccount] | None) -> list[str]:
-    """Why the statement is not of one of our accounts; empty if it is."""
+    """Return why the statement is not of one of our accounts; empty if it is."""
     if own is not None:
         if _find_own_account(statement, own) is not None:
             return []
@@ -37,7 +37,7 @@ def canonical_account_number(statement: BankStatement, own: Mapping[str, OwnAcco
 
 
 def _find_own_account(statement: BankStatement, own: Mapping[str, OwnAccount]) -> OwnAccount | None:
-    """A bank names an account by its number, or with that of the bank before it."""
+    """Find our account; banks identify it by its number, with or without the bank's number before it."""
     known = own.get(statement.currency)
     if known is None:
         return None
@@ -48,9 +48,9 @@ def _find_own_account(statement: BankStatement, own: Mapping[str, OwnAccount]) -
 
 
 def _is_domestic_form(iban: str, stated: str) -> bool:
-    """Whether a number is that in the IBAN, as in MT940: the account, mostly with the bank's number before a slash.
+    """Whether a number is the IBAN's domestic form, as in MT940: the account, usually after bank number and slash.
 
-    A name or BIC of the bank instead of its number says nothing. Zeros before the account may be missing.
+    A bank's name or BIC in place of its number is ignored. Leading zeros of the account may be missing.
     """
     *before, account = [normalise_account_number(part) for part in stated.split("/") if part.strip()] or [""]
     digits = account.lstrip("0")

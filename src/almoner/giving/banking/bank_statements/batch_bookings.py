@@ -1,7 +1,7 @@
 """Splits a bank's collective booking of many disbursements into one line each.
 
-Banks book a batch of a file in one line where that is agreed, whatever the file asks for. Only what names the file or
-its disbursements, and comes to their sum to the penny, is taken for it.
+Banks book a batch of a file in one line if that is agreed, whatever the file requests. Only a line that names the file
+or its disbursements, and whose amount is exactly their sum, is split.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ _RULE: Final = "rule"
 async def split_batch_line(tx: Tx, line: BankLine, named: LineReferences, found: object) -> bool:
     """Split a locked collective line into one line for each disbursement; False if it is not one.
 
-    ``found``: what it is by itself.
+    ``found``: what the line matches by itself.
     """
     if found not in (OpenLineReason.UNKNOWN, OpenLineReason.AMBIGUOUS):
         return False
@@ -65,7 +65,8 @@ def match_batch_total(
 ) -> Sequence[ReleasedFileTransfer]:
     """The transfers of the file or batch whose sum equals this amount.
 
-    ``text``: what the line says. ``ordered``: what is in the files that it names. Nothing where several would do.
+    ``text``: the text of the line. ``ordered``: the transfers of the files that it names. Empty if several combinations
+    fit.
     """
     fits = {
         frozenset(one.end_to_end_id for one in some): some for some in _candidate_batches(text.lower(), ordered) if some

@@ -1,7 +1,7 @@
 """Parses camt.053 statements (ISO 20022), versions 02 to 14.
 
-What schemas demand and nothing here needs may be missing. What stands in one of several places, by the version or by
-the bank, is looked for in each of them.
+Elements that the schemas require but are not needed here may be missing. Elements whose place depends on the version or
+the bank are looked for in each place.
 """
 
 import re
@@ -41,11 +41,11 @@ _NOT_BOOKED: Final = {"PDNG", "INFO", "FUTR", "PENDING"}
 _NO_SIGN: Final = 0
 _REFERENCES: Final = ("InstrId", "TxId", "AcctOwnrTxId", "MndtId", "ChqNb", "ClrSysRef")
 _COUNT: Final = re.compile(r"\d{1,9}", re.ASCII)
-"""A bank's own count of entries, which is nobody's reference."""
+"""A bank's own count of entries, which is not a reference."""
 
 
 class _Line(NamedTuple):
-    """A part of an entry, or all of it."""
+    """An entry or one of its details."""
 
     part: Element | None
     minor: int
@@ -53,13 +53,13 @@ class _Line(NamedTuple):
 
 
 class _Unreadable(Exception):
-    """Of one entry; the message says why."""
+    """An entry cannot be read; the message says why."""
 
 
 def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
-    """The statements in a file, and the problems of those that cannot be read.
+    """Parse a file; returns its statements, and the problems of those that cannot be read.
 
-    Raises StatementError when it is none.
+    Raises StatementError if it is not a camt.053 file.
     """
     try:
         kind, version, message = iso20022.parse_message(content)
@@ -71,7 +71,7 @@ def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
             what += f", and what is read is {_MESSAGE}.{_VERSIONS[0]:02} to .{_VERSIONS[-1]:02}"
         raise StatementError(f"This is not a bank statement but {what}.")
     digest, wrong, found = sha256(content).digest(), list[str](), list[BankStatement]()
-    file_page = find_element_by_path(message, "GrpHdr", "MsgPgntn")  # version 2 has it for the whole file
+    file_page = find_element_by_path(message, "GrpHdr", "MsgPgntn")  # version 2 has it once for the whole file
     for one in child_elements(message, "Stmt"):
         problems: list[str] = []
         page = find_element_by_path(one, "StmtPgntn")
@@ -88,7 +88,7 @@ def _statement(element: Element, page: Element | None, digest: bytes, problems: 
         problems.append("it has no account number")
     if currency is None:
         problems.append("it has no ISO 4217 currency")
-    # Balances in another currency than the account's prove nothing.
+    # Balances in another currency than the account's are ignored.
     balances = [
         some if some is not None and _currency_of(some) in (currency, None) else None for some in _balances(element)
     ]
@@ -129,7 +129,7 @@ def _account(element: Element) -> str:
 
 
 def _currency(element: Element) -> str | None:
-    """Of the account; or of its balances, or of all entries."""
+    """The currency of the account, else of its balances, else of all entries; None if unknown."""
     stated = element_text_at_path(element, "Acct", "Ccy")
     if stated is None:
         balances = {_currency_of(balance) for balance in child_elements(element, "Bal")} - {None}
@@ -144,7 +144,7 @@ def _currency_of(element: Element) -> str | None:
 
 
 def _balances(element: Element) -> tuple[Element | None, Element | None]:
-    """The first opening balance and the last closing one: a statement of several days has a pair for each."""
+    """The first opening balance and the last closing balance; a statement of several days has a pair for each."""
     by_code: dict[str, list[Element]] = {}
     for balance in sorted(
         child_elements(element, "Bal"), key=lambda some: _day(find_element_by_path(some, "Dt")) or date.min
@@ -159,7 +159,7 @@ def _balances(element: Element) -> tuple[Element | None, Element | None]:
 
 
 def _page_name(name: str, page: Element | None) -> str:
-    """The bank's name of a statement; a long one comes in pages, each of which has lines of its own."""
+    """The bank's name of a statement with its page; a long statement has several pages with their own lines."""
     number = element_text_at_path(page, "PgNb")
     is_whole = number is None or (
         number.lstrip("0") == "1" and element_text_at_path(page, "LastPgInd") in ("true", "1")
@@ -168,14 +168,14 @@ def _page_name(name: str, page: Element | None) -> str:
 
 
 class _StatementReader:
-    """Reads the entries of a statement; what cannot be read is kept with the reason, and keeps no other one out."""
+    """Reads the entries of a statement; keeps an unreadable entry with the reason and reads on."""
 
     def __init__(self, currency: str, ended: date | None) -> None:
         self._currency, self._ended = currency, ended
         self.rejected: list[str] = []
 
     def read(self, entry: Element, position: int) -> list[BankMovement]:
-        """An entry as one movement, or its details, where their amounts are given and add up to it."""
+        """Read an entry as one movement, or as its details if their amounts are given and add up to it."""
         try:
             return list(self._movements(entry))
         except _Unreadable as why:
@@ -195,7 +195,7 @@ class _StatementReader:
             raise _Unreadable(f"the status {status[:40]} is not known")
         details = [*find_elements_by_path(entry, "NtryDtls", "TxDtls"), *child_elements(entry, "TxDtls")]
         whole = self._entry_amount(entry)
-        if whole == 0:  # what banks tell beside: no money has moved
+        if whole == 0:  # additional information without a movement of money
             return
         sign, reversal = self._sign(entry, details), (element_text_at_path(entry, "RvslInd") or "") in ("true", "1")
         day = self._booking_day(entry)
@@ -216,7 +216,7 @@ class _StatementReader:
             )
 
     def _entry_amount(self, entry: Element) -> int:
-        """In the account's currency; converted amounts are taken from the details of the entry."""
+        """The amount in the account's currency; a converted amount is taken from the entry's details."""
         amounts = [find_element_by_path(entry, "Amt")]
         for kind in ("TxAmt", "CntrValAmt", "InstdAmt"):
             amounts += find_elements_by_path(entry, "AmtDtls", kind, "Amt")
@@ -258,12 +258,12 @@ class _StatementReader:
                 _Line(part, minors[rank - 1], _reference(part) or (f"{named}/{rank}" if named else None))
                 for rank, part in enumerate(details, 1)
             ]
-        # Of a reversal the part may still tell the way of what it reverses.
+        # A detail of a reversal may still have the direction of the reversed entry.
         alone = details[0] if len(details) == 1 and (reversal or _same_way(details[0], sign)) else None
         return [_Line(alone, whole, _reference(alone) or named)]
 
     def _part_amounts(self, details: Sequence[Element], sign: int) -> list[int]:
-        """The amounts of its parts, when each has one, in the account's currency and of its way; else nothing."""
+        """The amounts of the details in the account's currency; empty unless each has one in the entry's direction."""
         amounts = [_part_amount(part, self._currency) for part in details]
         found = [self._minor(one, f"part {rank}: ") for rank, one in enumerate(amounts, 1) if one is not None]
         return found if len(found) == len(details) and all(_same_way(part, sign) for part in details) else []
@@ -304,7 +304,7 @@ def _counterparty(part: Element | None, *, incoming: bool) -> str | None:
 
 
 def _batch_references(entry: Element, parts: Sequence[Element]) -> list[str]:
-    """What an entry names that may be of several payments: our file, the batch, the payments."""
+    """The references of an entry that may cover several payments: of our file, the batch and the payments."""
     if len(parts) == 1 and movements.reference_or_none(element_text_at_path(parts[0], "Refs", "EndToEndId")):
         return []
     sources = [
@@ -379,5 +379,5 @@ def _day(element: Element | None) -> date | None:
     text = element_text_at_path(element, "Dt") or element_text_at_path(element, "DtTm") or element_text_at_path(element)
     try:
         return date.fromisoformat(text[:10]) if text else None
-    except ValueError:  # of a year that no calendar here has
+    except ValueError:  # a year outside the calendar's range
         return None

@@ -1,4 +1,4 @@
-"""Self-checks of bank statements: nothing waits for long, and what providers paid out arrived (M7)."""
+"""Self-checks of bank statements: no line waits for long, and provider payouts arrived (M7)."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What a mapping file says of a bank's CSV exports, in the language of all mapping files (docs/runbooks/bank.md)."""
+"""Mapping files for a bank's CSV exports, in the language of all mapping files (docs/runbooks/bank.md)."""
 
 import tomllib
 from collections.abc import Mapping
@@ -24,7 +24,9 @@ _COLUMNS: Final = {
     "counterparty": "text",
     "words": "text",
 }
-"""What may be taken. ``incoming``: whether an amount without a sign came; ``booked``: whether the row counts."""
+"""The fields that can be mapped. ``incoming``: whether an amount without a sign is incoming; ``booked``: whether the
+row is booked.
+"""
 _OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "text": frozenset({"column", "columns", "join", "remove"}),
     "day": frozenset({"column", "format"}),
@@ -51,7 +53,7 @@ class StatementMapping:
 
     @property
     def names(self) -> list[str]:
-        """The columns that are read."""
+        """The names of the columns that are read."""
         return list(dict.fromkeys(name for one in self.columns.values() for name in one.columns))
 
 
@@ -79,7 +81,7 @@ def parse_mapping(text: str, name: str) -> StatementMapping:
 
 class _Parser(MappingParser):
     def mapping(self) -> StatementMapping:
-        """What the document says; of use only without problems."""
+        """Return the parsed mapping; only valid without problems."""
         self._reject_unknown_keys("the mapping", self.document, _TABLES, "member")
         file, columns = self._table("file", _FILE), self._table("columns", frozenset(_COLUMNS))
         taken = {

@@ -1,7 +1,7 @@
-"""Statements as CSV: any bank's columns, by a mapping that names ours (``csv_mapping``).
+"""Parses CSV statements: any bank's columns, through a mapping to our fields (``csv_mapping``).
 
-Lines before the heading, sums behind the last row and rows that are not booked are passed over; a row that cannot be
-read is kept with the reason, and keeps no other one out.
+Skips lines before the heading, sums after the last row and rows that are not booked; keeps an unreadable row with the
+reason and reads on.
 """
 
 import codecs
@@ -21,22 +21,22 @@ from almoner.kit.money import EXPONENTS, MAX_MINOR
 from almoner.platform.files.mappings import ColumnMapping
 
 _GROUPS: Final = " \u00a0\u2009\u202f'\u2019"
-"""How banks group thousands, beside the comma or the point that is not their decimal sign."""
+"""The thousands separators of banks, besides a comma or point that is not the decimal sign."""
 _FORM: Final = "(?:[0-9]+|[0-9]{{1,3}}([{groups}])[0-9]{{3}}(?:\\1[0-9]{{3}})*)(?:{decimal}([0-9]*))?"
 _MINUS: Final = re.compile("[\u2212\u2010\u2011\u2013\ufe63\uff0d]")
 _MONEY_SIGN: Final = re.compile(r"^(?:[A-Z]{3}|[€$£¥])\s*|\s*(?:[A-Z]{3}|[€$£¥]|zł|kr\.?|Kč|Ft|lei)$")
 _SPREADSHEET: Final = re.compile(r"[0-9][.,][0-9]+E\+[0-9]+", re.IGNORECASE)
-"""What a spreadsheet makes of a long number: no reference any more."""
+"""A long number that a spreadsheet has rounded; it is no longer a reference."""
 _HEADINGS: Final = 30
 _SHOWN: Final = 60
 
 
 class _Unreadable(Exception):
-    """Of one row; the message says why."""
+    """A row cannot be read; the message says why."""
 
 
 def parse_statement(content: bytes, form: StatementMapping) -> list[BankStatement]:
-    """The statements of a file, one for each account. Raises StatementError when the mapping does not fit it."""
+    """Parse a file; returns one statement for each account. Raises StatementError if the mapping does not fit it."""
     digest = sha256(content).digest()
     found: dict[tuple[str, str], tuple[list[BankMovement], list[str]]] = {}
     for number, row in _rows(content, form):
@@ -66,7 +66,7 @@ def parse_statement(content: bytes, form: StatementMapping) -> list[BankStatemen
 
 
 def _decoded(content: bytes, encoding: str) -> str:
-    """The text; a mark of its encoding at its beginning is believed before the mapping."""
+    """Decode the file; a byte order mark takes precedence over the mapping's encoding."""
     for mark, stated in (
         (codecs.BOM_UTF8, "utf-8"),
         (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -86,7 +86,7 @@ def _decoded(content: bytes, encoding: str) -> str:
 
 
 def _rows(content: bytes, form: StatementMapping) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """The rows below the heading, by the names of their columns, each with its line."""
+    """The rows below the heading by column name, each with its line number."""
     text = _decoded(content, form.encoding).replace("\x00", "")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")[form.skip :]
     reader = csv.reader(
@@ -101,7 +101,7 @@ def _rows(content: bytes, form: StatementMapping) -> Iterator[tuple[int, Mapping
         for fields in reader:
             number = reader.line_num + form.skip
             cells = [" ".join(cell.split()) for cell in fields]
-            if names is None:  # no heading: by number
+            if names is None:  # no heading: columns are numbered
                 yield number, {f"{at}": cell for at, cell in enumerate(cells, 1)}
             elif names:
                 yield number, {name: cells[at] for name, at in names.items() if at < len(cells)}
@@ -119,7 +119,7 @@ def _rows(content: bytes, form: StatementMapping) -> Iterator[tuple[int, Mapping
 
 
 def _columns_of_heading(cells: Sequence[str]) -> dict[str, int]:
-    """The columns of a heading: the second one of a name is ``name (2)``, one without a name has its number."""
+    """The columns of a heading: the second with the same name is ``name (2)``, one without a name has its number."""
     found: dict[str, int] = {}
     for at, cell in enumerate(cells):
         stated = name = cell or f"{at + 1}"
@@ -141,7 +141,7 @@ def _text(row: Mapping[str, str], form: StatementMapping, name: str) -> str:
 
 
 def _where(row: Mapping[str, str], form: StatementMapping) -> tuple[str, str] | None:
-    """The account and the currency of a row; None of one that is no movement, or not booked, or not in the currency."""
+    """The account and currency of a row; None if it is no movement, not booked or in another currency."""
     if not any(one.isdigit() for one in _text(row, form, "day")):
         return None
     if (booked := form.columns.get("booked")) and _flag(_text(row, form, "booked"), booked) is False:
@@ -183,7 +183,7 @@ def _movement(row: Mapping[str, str], form: StatementMapping, currency: str) -> 
 
 
 def _amount(row: Mapping[str, str], form: StatementMapping, currency: str) -> int:
-    """What came, below zero when it left: of a column with its sign, of one beside its sign, or of two columns."""
+    """The amount, negative if outgoing: from a column with its sign, a column beside a sign, or two columns."""
     if "amount" not in form.columns:
         debit, credit = (_minor(_text(row, form, name), form.decimal, currency) for name in ("debit", "credit"))
         if debit and credit:
@@ -199,7 +199,7 @@ def _amount(row: Mapping[str, str], form: StatementMapping, currency: str) -> in
 
 
 def _minor(text: str, decimal: str, currency: str, *, empty: bool = True) -> int:
-    """An amount in minor units. Thousands are grouped by three, or not at all: another sign would move the point."""
+    """An amount in minor units. Thousands are grouped by three or not at all; any other separator is an error."""
     if not text and empty:
         return 0
     plain = _MONEY_SIGN.sub("", _MINUS.sub("-", text)).strip()
@@ -225,7 +225,7 @@ def _minor(text: str, decimal: str, currency: str, *, empty: bool = True) -> int
 
 
 def _day(text: str, taking: ColumnMapping) -> date | None:
-    """A day in one of the formats, with or without a time behind it."""
+    """Parse a date in one of the mapping's formats, with or without a time after it."""
     for tried in dict.fromkeys((text, text.split(" ")[0], text.split("T")[0])):
         for form in taking.formats:
             try:

@@ -1,4 +1,4 @@
-"""Statements of our bank accounts: their lines, and what each is the movement of; pure (M7)."""
+"""Statements of our bank accounts: their lines, and the movement that each one matches; pure (M7)."""
 
 import re
 from collections import Counter
@@ -31,18 +31,18 @@ LineStatus = Literal["open", "matched", "dismissed"]
 MatchedAs = Literal["request", "settlement", "disbursement", "disbursement_return", "donation", "donation_refund"]
 MAX_NOTE: Final = 2000
 MAX_UPLOAD: Final = 10 * 1024 * 1024
-"""Bytes of a file that is uploaded; what is longer is imported by the command."""
+"""The maximum size of an uploaded file in bytes; larger files are imported by the command."""
 UPLOAD_RETENTION: Final = timedelta(days=7)
 """How long an uploaded file waits to be booked."""
 MAX_REMITTANCE_TEXT: Final = 1000
 DAYS_AHEAD: Final = 3
-"""A bank may date what it books by the next day of business; a day further ahead is mistyped."""
+"""Days that a movement may be dated ahead, to the next business day; a later date is a typing error."""
 _MAX_ACCOUNT: Final = 60
 MAX_STATEMENT: Final = 60
 MAX_REFERENCE: Final = 140
 MAX_END_TO_END: Final = 35
 DERIVED: Final = "#"
-"""Begins the names of movements that the bank has given none: made of what they are."""
+"""The prefix of references made from the movement, for movements without one of the bank's."""
 _BETWEEN: Final = re.compile(r"[\s.\-/]+")
 _END_TO_END: Final = re.compile(r"\b[0-7][0-9a-hjkmnp-tv-z]{25}\b", re.ASCII | re.IGNORECASE)
 
@@ -50,9 +50,9 @@ _END_TO_END: Final = re.compile(r"\b[0-7][0-9a-hjkmnp-tv-z]{25}\b", re.ASCII | r
 _BLANKS: Final = re.compile(r"\s+")
 _DENSE_REQUEST: Final = re.compile(r"(?=ALM([0-9A-Z]{5})([0-9A-Z]{5}))", re.ASCII)
 _MISREAD: Final = str.maketrans("OIL", "011")
-"""References are Crockford's base32, which has none of these."""
+"""Misread characters; references are Crockford's base32, which has none of these."""
 _DENSE_END_TO_END: Final = re.compile(r"(?=([0-7][0-9a-hjkmnp-tv-z]{25}))", re.ASCII | re.IGNORECASE)
-"""Where a word may begin anywhere, what is found is looked up: by chance nothing is."""
+"""End-to-end IDs in text without word boundaries; candidates are looked up, so chance matches do no harm."""
 
 
 class StatementError(Exception):
@@ -77,7 +77,7 @@ class OpenLineReason(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """For people."""
+        """The reason as a sentence."""
         return _SENTENCES[self]
 
 
@@ -110,8 +110,8 @@ def reopening_refusal(status: LineStatus, matched_as: MatchedAs | None) -> str:
 class BankMovement:
     """One movement on a bank statement. ``minor``: negative for outgoing money.
 
-    ``reference``: the bank's own name of it. ``remittance_information``: what the payer wrote. ``return_reason``: why
-    it came back. ``reversal``: the bank undoes a movement, mostly under the same name.
+    ``reference``: the bank's own reference. ``remittance_information``: what the payer wrote. ``return_reason``: why it
+    was returned. ``reversal``: the bank reverses a movement, usually with the same reference.
     """
 
     booked_on: date
@@ -136,7 +136,7 @@ class BankMovement:
 
     @property
     def fact(self) -> tuple[date, int, str, str, str | None, str | None]:
-        """The non-personal fields by which a movement is recognised after its texts were erased."""
+        """The non-personal fields that identify a movement after its texts were erased."""
         return self.booked_on, self.minor, self.currency, self.reference, self.end_to_end_id, self.return_reason
 
     @property
@@ -158,9 +158,9 @@ class NewStatementLine:
 class BankStatement:
     """A statement of one account in one currency. Balances are None if the file has none.
 
-    ``ends_on``: the day of the closing balance. ``export``: lines of some days, of which others may tell again.
-    ``sequence``: the bank's count of statements, mostly of a year. ``form``: of the file; None of what we make.
-    ``rejected``: the lines that cannot be read, each with the reason.
+    ``ends_on``: the day of the closing balance. ``export``: it has lines of some days, which other files may repeat.
+    ``sequence``: the bank's statement number, usually within a year. ``form``: the file's format; None for statements
+    that we generate. ``rejected``: unreadable lines, each with the reason.
     """
 
     account: str
@@ -187,7 +187,7 @@ class BankStatement:
 class BankLine:
     """A stored statement line with its reconciliation status. ``reason``: why it is open.
 
-    ``booking_error``: what spoke against booking it, of a refused one. ``occurrence``: as of ``NewLine``.
+    ``booking_error``: why booking it was refused, if it was. ``occurrence``: as in ``NewStatementLine``.
     """
 
     id: UUID
@@ -222,7 +222,7 @@ class ImportedStatement:
 
 @dataclass(frozen=True, slots=True)
 class LineDetails:
-    """A line with its matched record and who decided. ``target``: of the kind in ``line.matched_as``.
+    """A line with its matched record and who decided. ``target``: its kind is ``line.matched_as``.
 
     ``statement``: the bank's name of its statement.
     """
@@ -250,7 +250,7 @@ class LineFilters:
 class MatchProposal:
     """A record that an operator may match an open line with. ``minor``: the expected amount of its line.
 
-    ``name``: what people call it, where it is not called by its identifier. ``is_named``: the line refers to it.
+    ``name``: its display name, if it is not shown by its ID. ``is_named``: the line refers to it.
     """
 
     kind: Literal["request", "donation", "provider_payout", "disbursement"]
@@ -263,13 +263,13 @@ class MatchProposal:
 
     @property
     def difference_minor(self) -> int:
-        """The amount of the line less the amount of the record."""
+        """The line's amount minus the record's amount."""
         return self.line_minor - self.minor
 
 
 @dataclass(frozen=True, slots=True)
 class StatementUpload:
-    """An uploaded file that is not booked yet. ``mapping``: of the columns of a CSV file."""
+    """An uploaded file that is not booked yet. ``mapping``: the column mapping of a CSV file."""
 
     id: UUID
     file_name: str
@@ -294,7 +294,7 @@ class PreviewedLine:
 class StatementPreview:
     """What importing a statement would change. ``known``: stored lines; ``new``: others.
 
-    ``lines``: the first of the new ones. ``refused``: why nothing of it would be imported.
+    ``lines``: the first of the new ones. ``refused``: why nothing would be imported.
     """
 
     statement: BankStatement
@@ -306,7 +306,7 @@ class StatementPreview:
 
 @dataclass(frozen=True, slots=True)
 class ProviderPayout:
-    """A provider's payout to us, by the sum of its report."""
+    """A provider's payout to us, with the sum of its report."""
 
     id: UUID
     reference: str
@@ -318,7 +318,7 @@ class ProviderPayout:
 class MissingProviderPayout:
     """A provider payout that no statement line shows yet.
 
-    ``near``: lines that wait and name it, but are of another amount.
+    ``candidate_lines``: the number of open lines that name it but have another amount.
     """
 
     provider: str
@@ -341,7 +341,7 @@ class MissingProviderPayout:
 class UnreconciledItem:
     """Something that a provider or our bank reported and the ledger does not show yet.
 
-    ``since``: when it was imported. ``name``: of the line or the report. ``minor``: below zero when it left.
+    ``since``: when it was imported. ``name``: of the line or report. ``minor``: negative for outgoing money.
     """
 
     what: Literal["provider_line", "bank_statement_line", "provider_payout", "bank_statement"]
@@ -371,7 +371,7 @@ class StatementGap:
 
     @property
     def why(self) -> str:
-        """For people."""
+        """The explanation for operators."""
         if self.rejected:
             more = f", and {len(self.rejected) - 1:,} more" if len(self.rejected) > 1 else ""
             return f"a line of {self.reference} of {self.data_date} could not be read: {self.rejected[0]}{more}"
@@ -398,7 +398,7 @@ MatchTarget = DonationRequest | ProviderPayout | Disbursement | Payment
 
 
 def line_reference(line: BankLine) -> str:
-    """A unique reference of one line, where the bank uses one for several."""
+    """A unique reference of one line, even if the bank uses one for several lines."""
     return f"{line.movement.reference[: MAX_REFERENCE - 27]}/{encode_uuid(line.id)}"
 
 
@@ -456,13 +456,13 @@ def _decimal(minor: int, statement: BankStatement) -> str:
 
 
 def new_movements(statement: BankStatement, existing_movements: Sequence[BankMovement]) -> list[NewStatementLine]:
-    """The movements of a statement that are not among the ``existing_movements`` ones.
+    """The movements of a statement that are not among the ``existing_movements``.
 
-    A bank may make a file again, or add lines to it. What it tells under one name several times, it has moved several
-    times. Raises StatementError that names every line which it tells otherwise now; of an export, which tells of the
-    days that were chosen, nothing is.
+    A bank may repeat a file, or add lines to it. Several equal movements in one file are different movements. Raises
+    StatementError with every imported line that is now missing or different, except for an export, whose days are
+    arbitrary.
     """
-    # First what it has told in these very words, so that of several alike those are new that nobody has.
+    # Exact repeats are matched first, so that of several equal movements those nobody has stored are new.
     same, left = Counter(existing_movements), Counter(one.fact for one in existing_movements)
     unsure: list[tuple[int, BankMovement]] = []
     for position, one in enumerate(statement.movements, 1):
@@ -492,7 +492,10 @@ def _ensure_nothing_gone(
     new: Sequence[BankMovement],
     left: Sequence[tuple[date, int, str, str, str | None, str | None]],
 ) -> None:
-    """What was told before stands in a file that tells of something new, too; else it is another file."""
+    """Check that a file with new lines still has all lines imported before; otherwise it is a different file.
+
+    Raises StatementError.
+    """
     days, names = [one.booked_on for one in statement.movements], {one.reference for one in new}
     gone = [fact for fact in left if fact[3] in names or min(days) <= fact[0] <= max(days)]
     if gone:
@@ -524,7 +527,7 @@ def end_to_end_ids(movement: BankMovement) -> list[str]:
 def duplicate_reason(movement: BankMovement, similar: Sequence[tuple[bool, BankMovement]]) -> OpenLineReason | None:
     """Why the movement may be a duplicate of ``similar`` lines; None if it is not.
 
-    What names other things of ours is another movement.
+    A movement that names other records of ours is not a duplicate.
     """
     mine = _references(movement)
     same = [surely for surely, other in similar if not (mine and (others := _references(other)) and not mine & others)]
@@ -547,7 +550,7 @@ def match_movement(movement: BankMovement, named: LineReferences) -> tuple[Match
     paid only once people confirm it.
     """
     things: list[MatchTarget] = [*named.requests, *named.gifts, *named.reports, *named.disbursements]
-    if movement.reversal and movement.minor < 0:  # what was believed is gone: never the double of what it undoes
+    if movement.reversal and movement.minor < 0:  # a reversal is never a duplicate of the movement that it reverses
         return OpenLineReason.TAKEN_BACK
     if named.duplicate is not None:
         return named.duplicate

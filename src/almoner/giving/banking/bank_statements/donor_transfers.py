@@ -1,8 +1,8 @@
 """Books statement lines of donors' bank transfers.
 
-So what came is booked as a provider's payment is, by the same rules, and settled in the same transaction (settled 5).
-Held money is held first, then session, donation and payment, as everywhere: of two lines of one gift the second sees
-what became of the first.
+A transfer is booked like a provider's payment, by the same rules, and settled in the same transaction (settled 5). The
+order of locks is unallocated payment, session, donation, payment, as everywhere: of two lines for one donation the
+second sees the result of the first.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ _GOING: Final = frozenset({"refunding", "pending"}) | _BACK
 async def book_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
     """Book a transfer with a donation's reference: it pays the donation or becomes unallocated.
 
-    Raises StatementError when the ledger did not take it.
+    Raises StatementError if the ledger refuses it.
     """
     payment = await bank_transfers.lock_payment(tx, payment)
     again = payment.status in SETTLED_STATUSES
@@ -66,7 +66,7 @@ async def book_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
 async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLineReason:
     """Book an outgoing transfer with a donation's reference as the oldest refund of this amount.
 
-    Raises StatementError when the ledger did not take it.
+    Raises StatementError if the ledger refuses it.
     """
     called, money = line.movement.reference, line.movement.money
     reference = payment.provider_payment or ""
@@ -88,11 +88,11 @@ async def book_refund(tx: Tx, line: BankLine, payment: Payment) -> UUID | OpenLi
             if ended
             else OpenLineReason.OTHER_AMOUNT
         )
-    # What is of one reference and one amount is one donor's, and the oldest of it is as good as any; unless an officer
-    # who was faster than the statement has noted what the bank calls it.
+    # Refunds with one reference and amount go to one donor, so the oldest will do, unless an operator has already
+    # recorded the bank's name of one.
     back = next((one for one in going if one.provider_refund == called), going[0])
     if back.provider_refund != called and (
-        any(one.provider_refund == called for one in known)  # another line was taken for the one that was noted so
+        any(one.provider_refund == called for one in known)  # another line was matched to the refund with this name
         or await store.is_reference_booked(tx, line, "donation_refund")
     ):
         called = domain.line_reference(line)
@@ -118,7 +118,7 @@ async def hold_reversed_donations(tx: Tx, line: BankLine, reversed_payments: Seq
 
 
 async def _donation_ids(tx: Tx, payment: Payment, reference: str) -> list[UUID]:
-    """The donation that a reference was given for, and those that people made of what came under it."""
+    """The donation with this reference, and those that operators created from transfers with it."""
     accepted = [await payments.find(tx, one) for one in await suspense.applied_payment_ids(tx, reference)]
     return list(dict.fromkeys([payment.donation_id, *(one.donation_id for one in accepted if one)]))
 
@@ -126,9 +126,9 @@ async def _donation_ids(tx: Tx, payment: Payment, reference: str) -> list[UUID]:
 async def _outgoing_refunds(
     tx: Tx, reference: str, held: Sequence[UnallocatedPayment], given: Sequence[Refund]
 ) -> list[UnallocatedPayment | Refund]:
-    """What of these is on its way back, or is noted as sent and no line has told of it yet: the reference's own first.
+    """The refunds under way, or recorded as sent without a statement line, those of the reference first.
 
-    Then what is of the same donations, each the oldest first.
+    Others of the same donations follow, each oldest first.
     """
     debited = await settlements.payments_with_booked_refund(tx, BANK_TRANSFER, [one.provider_payment for one in held])
     paid = [await payments.find(tx, of) for of in dict.fromkeys(one.payment_id for one in given) if of]
@@ -143,7 +143,7 @@ async def _outgoing_refunds(
 
 
 async def _book_settlement(tx: Tx, line: BankLine, kind: LineKind, payment: str) -> UUID:
-    """The line as a report of its own, without a fee."""
+    """Book the line as a settlement report of its own, without a fee."""
     moved = line.movement
     report = SettlementReport(
         BANK_TRANSFER,

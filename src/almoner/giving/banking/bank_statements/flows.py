@@ -1,6 +1,6 @@
-"""Importing statements: all lines kept at once, then looked at one by one, each in its own transaction.
+"""Imports statements: stores all lines at once, then reconciles each in its own transaction.
 
-So a line that what it names does not take waits with the reason, and keeps none of the others back (M7).
+A line that is refused waits with the reason and does not stop the others (M7).
 """
 
 import asyncio
@@ -28,18 +28,18 @@ from almoner.platform.observability.loggers import get_logger
 
 MAX_ATTEMPTS: Final = 5
 _REFUSED: Final = 2
-"""How often a line is refused before it waits: what it names may have moved on since it was read."""
+"""How often a line is tried before it waits with the reason; its record may have changed since it was read."""
 _log: Final = get_logger("almoner.giving")
 
 OnFinished = Callable[[Tx, Sequence[BankStatement], "ImportProgress"], Awaitable[None]]
-"""Says who imported, in the transaction that finishes it."""
+"""Records who imported, in the transaction that finishes the import."""
 
 
 @dataclass(slots=True)
 class ImportProgress:
     """The progress of an import: the open lines, and how many of them were matched.
 
-    ``kept``: new statements. ``problems``: what of the file could not be imported, and why.
+    ``kept``: new statements. ``problems``: the parts of the file that were not imported, and why.
     """
 
     lines: int = 0
@@ -61,8 +61,8 @@ async def import_statements(
 ) -> ImportProgress:
     """Store the statements in a file and reconcile every open line that can be.
 
-    Importing a file twice is importing it once; what was interrupted is finished by it. ``own``: our accounts by
-    currency; only the sandbox takes statements of any account where none are set. Raises StatementError.
+    Importing a file twice has no further effect, and finishes an interrupted import. ``own``: our accounts by currency;
+    without any, only the sandbox accepts statements, of any account. Raises StatementError.
     """
     statements, wrong = await _parse(db, content, mapping, own)
     looked = ImportProgress()
@@ -99,7 +99,7 @@ async def _parse(
         )
     async with db.read() as tx:
         today = max(tx.now, tx.real_now).date()
-    return await asyncio.to_thread(service.parse_file, content, mapping, own, today)  # a server answers others, too
+    return await asyncio.to_thread(service.parse_file, content, mapping, own, today)  # let the server handle others
 
 
 async def preview_statements(
@@ -110,10 +110,10 @@ async def preview_statements(
     own: Mapping[str, OwnAccount] | None = None,
     max_count: int,
 ) -> tuple[list[StatementPreview], list[str]]:
-    """What importing a file would change, and its problems; everything is undone.
+    """Return what importing a file would change, and its problems.
 
-    Of each statement the first ``max_count`` new lines are looked at as the import would, in a transaction that is
-    undone, so that what is shown is what the rules do. Raises StatementError.
+    The first ``max_count`` new lines of each statement are imported in a transaction that is rolled back, so the
+    preview follows the same rules. Raises StatementError.
     """
     statements, wrong = await _parse(db, content, mapping, own)
     previews: list[StatementPreview] = []
@@ -129,7 +129,7 @@ async def preview_statements(
 
 
 class _RolledBack(Exception):
-    """Rolls back what was only tried."""
+    """Rolls back the preview."""
 
 
 async def _preview(tx: Tx, statement: BankStatement, max_count: int) -> StatementPreview:
@@ -166,7 +166,7 @@ async def _open_lines_page(db: Database, after: UUID | None) -> list[UUID]:
 
 
 async def _match_line(db: Database, line_id: UUID) -> bool:
-    """Whether a line was matched; made anew when the database ended it to let another one pass."""
+    """Whether a line was matched; retried after deadlocks and serialization failures."""
     why, refused = f"other work was let pass {MAX_ATTEMPTS} times: import the statement again", 0
     for _ in range(MAX_ATTEMPTS):
         try:

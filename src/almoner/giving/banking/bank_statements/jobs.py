@@ -1,4 +1,4 @@
-"""Forgets uploaded statements that nobody has booked."""
+"""Deletes uploaded statements that were not booked."""
 
 from datetime import datetime, timedelta
 from typing import Final

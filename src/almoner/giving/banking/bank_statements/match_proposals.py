@@ -16,7 +16,7 @@ from almoner.platform.database.transactions import Tx
 
 _LOOKED_AT: Final = 500
 _NEAR: Final = 20
-"""A request or a disbursement is near when it differs by at most a twentieth."""
+"""A request or disbursement has a similar amount if it differs by at most a twentieth."""
 
 
 async def propose_matches(tx: Tx, line: BankLine, named: LineReferences, max_count: int) -> list[MatchProposal]:

@@ -20,7 +20,7 @@ _NOTHING: Final = re.compile(
     r"NOT ?(?:PROVIDED|AVAILABLE|APPLICABLE)|NON ?REF|NO ?REF(?:ERENCE)?|NONE|UNKNOWN|N[./]?A\.?|[\W_0]*", re.IGNORECASE
 )
 _MOST_DIGITS: Final = 18
-"""Of an amount, by ISO 20022."""
+"""The maximum number of digits of an amount in ISO 20022."""
 _LONGEST_NAME: Final = 140
 _LONGEST_REASON: Final = 400
 _DIGEST: Final = 16

@@ -1,7 +1,7 @@
-"""MT940: statements in SWIFT's older form, in the dialects that banks write. What cannot be read keeps no other out.
+"""Parses MT940, SWIFT's older statement format, in the dialects of banks; unreadable entries do not stop the others.
 
-Fields are found by their tags at the beginning of a line; field 61 is read by position up to the amount, which banks
-agree on, and by its marks from there. Field 86 has a dialect for each bank (``mt940_details``).
+Fields are found by their tags at the beginning of a line; field 61 is read by position up to the amount, on which banks
+agree, and by its marks after it. Field 86 has a dialect for each bank (``mt940_details``).
 """
 
 import re
@@ -34,7 +34,7 @@ _NUMBER: Final = re.compile(r"0*(\d+)(?:\s*/\s*0*(\d+))?", re.ASCII)
 
 @dataclass(slots=True)
 class _Entry:
-    """Field 61 with what follows it."""
+    """Field 61 with the lines after it."""
 
     text: str
     details: list[str] = field(default_factory=list)
@@ -42,7 +42,7 @@ class _Entry:
 
 @dataclass(slots=True)
 class _Message:
-    """One statement's fields. ``interim``: of a report of the day (MT942)."""
+    """One statement's fields. ``is_closed``: its closing balance was read."""
 
     fields: dict[str, str] = field(default_factory=dict)
     entries: list[_Entry] = field(default_factory=list)
@@ -50,7 +50,7 @@ class _Message:
 
 
 class _Unreadable(Exception):
-    """Of one entry; the message says why."""
+    """An entry cannot be read; the message says why."""
 
 
 def is_mt940(content: bytes) -> bool:
@@ -59,7 +59,7 @@ def is_mt940(content: bytes) -> bool:
 
 
 def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
-    """The statements in a file, and the problems of those that cannot be read. Raises StatementError."""
+    """Parse a file; returns its statements, and the problems of those that cannot be read. Raises StatementError."""
     messages = list(_messages(_decoded(content)))
     if messages and all("34F" in one.fields or "13D" in one.fields for one in messages):
         raise StatementError(
@@ -77,7 +77,7 @@ def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
 
 
 def _decoded(content: bytes) -> str:
-    """No file says its encoding: UTF-8 if it is that, else what most banks have used."""
+    """Decode a file; files do not state their encoding: UTF-8 if valid, else the one that most banks use."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -86,7 +86,7 @@ def _decoded(content: bytes) -> str:
 
 
 def _messages(text: str) -> Iterator[_Message]:
-    """The statements, each from its field 20; a line that begins like another field, but cannot be one, is none."""
+    """The statements, each starting at its field 20; a line that starts like a tag but cannot be one is text."""
     message, last = _Message(), ""
     for line in filter(None, text.split("\n")):
         plain = line.lstrip("\x01")
@@ -105,7 +105,7 @@ def _messages(text: str) -> Iterator[_Message]:
 
 
 def _known(tag: str) -> str:
-    """The name under which a field is kept, whichever of its forms a bank writes."""
+    """The name under which a field is stored, whichever of its forms the bank uses."""
     return {"28": "28C", "60M": "60F", "62M": "62F", "25P": "25"}.get(tag, tag)
 
 
@@ -162,7 +162,7 @@ def _statement(one: _Message, digest: bytes, problems: list[str]) -> BankStateme
 
 
 def _account(stated: str, currency: str) -> str:
-    """An account number, without the currency that some banks write behind it."""
+    """An account number, without the currency that some banks append."""
     account = stated.strip().strip("/")
     for end in (f"/{currency}", currency):
         if currency and account.endswith(end) and len(account) > len(end):
@@ -190,7 +190,7 @@ def _minor(text: str, currency: str) -> int | str:
 
 
 def _day(text: str) -> date | None:
-    """A day of two digits each; of a 30 February, as some count interest by, the last day of the month."""
+    """A YYMMDD date; 30 February, as in some interest calculations, is the last day of the month."""
     year, month, day = 2000 + int(text[:2]), int(text[2:4]), int(text[4:6])
     if not 1 <= month <= 12 or not 1 <= day <= 31:
         return None
@@ -206,7 +206,7 @@ class _EntryReader:
         self.rejected: list[str] = []
 
     def read(self, entry: _Entry, position: int) -> Sequence[BankMovement]:
-        """The movement of an entry: one, or none where no money has moved."""
+        """The movement of an entry; empty if no money moved."""
         try:
             return self._movement(entry)
         except _Unreadable as why:
@@ -220,11 +220,11 @@ class _EntryReader:
         minor = _minor(found["amount"], self._currency)
         if isinstance(minor, str):
             raise _Unreadable(minor)
-        if minor == 0 or found["kind"] == "E":  # told beside, or expected
+        if minor == 0 or found["kind"] == "E":  # for information, or expected
             return ()
         sign = 1 if found["way"] == "C" else -1
         customer, bank, more = _references(found["rest"])
-        customer, _, beside = (customer or "").partition("  ")  # one bank writes the name there
+        customer, _, beside = (customer or "").partition("  ")  # one bank puts the name there
         details = mt940_details.parse_details(entry.details, incoming=sign > 0)
         return [
             movements.new_movement(
@@ -242,7 +242,7 @@ class _EntryReader:
 
 
 def _booking_day(value: str, booked: str | None) -> date:
-    """The booking date, whose year is that which is nearest to the value date; else the value date."""
+    """The booking date, in the year nearest to the value date; without one, the value date."""
     valued = _day(value)
     if valued is None:
         raise _Unreadable(f"{value} is no date")
@@ -254,7 +254,7 @@ def _booking_day(value: str, booked: str | None) -> date:
 
 
 def _references(rest: str) -> tuple[str | None, str | None, str]:
-    """What follows the amount: the customer's reference, the bank's, and more text."""
+    """The customer's reference, the bank's, and further text after the amount."""
     first, _, more = rest.lstrip().partition("\n")
     if kind := _TYPE.match(first):
         first = first[kind.end() :]

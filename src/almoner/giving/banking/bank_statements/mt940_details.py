@@ -1,6 +1,6 @@
-"""Field 86 of MT940: what banks write about an entry, in their dialects; pure.
+"""Field 86 of MT940: banks' details of an entry, in their dialects; pure.
 
-The dialect is told by each field itself, never by the bank: banks change theirs, and mix them in one file.
+The dialect is detected for each field, never by bank: banks change dialects, and mix them in one file.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Final
 from almoner.giving.banking.bank_statements import movements
 
 _SUBFIELDS: Final = re.compile(r"(\d{3})?\s*([^\w\s/])\d{2}", re.ASCII)
-"""The German form: a business code, and parts of two digits behind any one sign."""
+"""The German form: a business code, and two-digit subfields after a separator."""
 _PURPOSE: Final = (*(f"{at}" for at in range(20, 30)), *(f"{at}" for at in range(60, 66)))
 _PARTIES: Final = ("32", "33")
 _SEPA_TAG: Final = re.compile(
@@ -30,7 +30,7 @@ _LABELS: Final = re.compile(
 )
 _NAMED_BY: Final = frozenset({"OD", "DLA", "NAAM", "NAME", "AUFTRAGGEBER", "ABSENDER"})
 _RETURNS: Final = frozenset({"059", "108", "109", "159"})
-"""Business codes of the German banks for what came back."""
+"""The German banks' business codes for returns."""
 _NS_LINE: Final = re.compile(r"(?:^|\n)(?::NS:)?(\d{2})([^\n]*)", re.ASCII)
 
 
@@ -84,7 +84,7 @@ def _subfields(text: str, code: str, mark: str) -> EntryDetails:
 
 
 def _tagged(tag: re.Pattern[str], text: str) -> dict[str, str]:
-    """The texts behind tags, the first of each."""
+    """The text after each tag; the first of each."""
     found: dict[str, str] = {}
     marks = list(tag.finditer(text))
     ends = [*(following.start() for following in marks[1:]), len(text)]
@@ -94,7 +94,7 @@ def _tagged(tag: re.Pattern[str], text: str) -> dict[str, str]:
 
 
 def _slashed(text: str, *, incoming: bool) -> EntryDetails:
-    # A code ends with the slash that the next one begins with.
+    # The slash that ends a code also begins the next one.
     tags = _tagged(_SLASH_CODE, re.sub(r"/(?=/[A-Z]{2,9}/)", "/ ", text.replace("//", "/ /")))
     party = tags.get("CNTP", "").split("/")
     name = (

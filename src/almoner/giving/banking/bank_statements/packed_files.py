@@ -15,7 +15,7 @@ _MOST_BYTES: Final = 64 * 1024 * 1024
 _MOST_FILES: Final = 2000
 _LAYERS: Final = 3
 _PICTURES: Final = (".pdf", ".tif", ".tiff", ".jpg", ".jpeg", ".png", ".gif", ".htm", ".html")
-"""Banks put pictures of slips, and papers, beside statements."""
+"""Images of slips and documents that banks add beside statements."""
 _BROKEN: Final = (
     *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError),
     *(EOFError, OSError, ValueError, NotImplementedError, RuntimeError),
@@ -23,7 +23,7 @@ _BROKEN: Final = (
 
 
 def unpack_archive(content: bytes) -> list[tuple[str, bytes]]:
-    """The files in an archive with their names; the file itself if it is none. Raises StatementError."""
+    """Return the files in an archive with their names, or the file itself if it is none. Raises StatementError."""
     found: list[tuple[str, bytes]] = []
     left = _MOST_BYTES
     for name, inner in _files("", content, _LAYERS):
@@ -88,7 +88,7 @@ class _Readable(Protocol):
 
 
 def _read(opened: _Readable) -> bytes:
-    """The whole content. Raises StatementError above the limit."""
+    """Read the whole content. Raises StatementError above the limit."""
     content = opened.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
         raise StatementError(f"A file in the archive has more than {_MOST_BYTES // 1024 // 1024} MB.")

@@ -78,7 +78,7 @@ from almoner.platform.observability.telemetry import Telemetry
 BY_RULE: Final = "rule"
 _UPLOAD: Final = "bank_statement_upload"
 _SANDBOX: Final = "sandbox"
-"""The account that simulated transfers come to."""
+"""The account that receives simulated transfers."""
 PAGE_SIZE: Final = 500
 REFUSALS: Final = (
     *(DonationRequestError, DisbursementError, SettlementReportError, StatementError, InvalidState),
@@ -88,16 +88,17 @@ REFUSALS: Final = (
 _REPORTED: Final = 200
 _DAYS: Final = 30
 _LEAST_REFERENCE: Final = 6
-"""The reference of a provider payout that is shorter may stand in the words by chance."""
+"""The minimum length of a provider's payout reference; a shorter one may occur in a text by chance."""
 
 
 def parse_file(
     content: bytes, mapping: StatementMapping | None, own: Mapping[str, OwnAccount] | None, today: date
 ) -> tuple[list[BankStatement], list[str]]:
-    """The statements in a file of any format, and all problems.
+    """Parse a file of any format; returns its statements, and all problems.
 
-    camt.053, MT940, or CSV by a mapping; packed or not. Raises StatementError when there is no statement to import.
-    ``own``: our accounts by currency, of which alone statements are believed; None where any is, as in the sandbox.
+    camt.053, MT940, or CSV with a mapping; packed or not. Raises StatementError if there is no statement to import.
+    ``own``: our accounts by currency; statements of other accounts are refused; None accepts any account, as in the
+    sandbox.
     """
     wrong: list[str] = []
     found: list[BankStatement] = []
@@ -132,7 +133,7 @@ def _parse_one(content: bytes, mapping: StatementMapping | None) -> tuple[list[B
         raise StatementError(
             "This is not a bank statement: it is neither XML nor MT940. If it is a CSV file, use --mapping"
         )
-    from almoner.giving.banking.bank_statements import camt  # on first use: a large library
+    from almoner.giving.banking.bank_statements import camt  # imported on first use: a large library
 
     return camt.parse_statements(content)
 
@@ -140,8 +141,7 @@ def _parse_one(content: bytes, mapping: StatementMapping | None) -> tuple[list[B
 async def store_statement(tx: Tx, statement: BankStatement, *, by: str) -> bool:
     """Store a statement, or its new lines; False if nothing is new. Raises StatementError.
 
-    It is known by the account, the bank's name of it, its days and its lines, not by its file: that may have been made
-    again.
+    It is identified by account, reference, days and lines, not by its file, which the bank may create again.
     """
     account, name = statement.account, statement.reference
     await store.lock_account(tx, account)
@@ -157,7 +157,7 @@ async def store_statement(tx: Tx, statement: BankStatement, *, by: str) -> bool:
 
 
 async def statement_line_ids(tx: Tx, statement: BankStatement) -> list[UUID]:
-    """The stored lines of a statement, in its order."""
+    """The IDs of a statement's stored lines, in its order."""
     return await store.lines_of_statement(tx, statement.account, statement.reference)
 
 
@@ -207,7 +207,7 @@ async def record_gap_explanation(tx: Tx, statement_id: UUID, *, note: str, by: s
 async def record_provider_payout_explanation(tx: Tx, provider: str, reference: str, *, note: str, by: str) -> None:
     """Record an operator's explanation why a provider payout never arrived. Raises NotFound, StatementError.
 
-    No money moves: what the ledger have more at the bank than there is comes by a later report, or is a cost.
+    No money moves: the difference between ledger and bank arrives with a later report, or is a cost.
     """
     _ensure_note(note)
     if not await store_gaps.record_provider_payout_explanation(tx, provider, reference, note, by):
@@ -304,7 +304,7 @@ async def match_open_line(tx: Tx, line_id: UUID) -> bool:
         return True
     if (
         found is OpenLineReason.TAKEN_BACK and line.reason is not found
-    ):  # the first time: people may release it meanwhile
+    ):  # so that on the first attempt an operator may release it meanwhile
         await donor_transfers.hold_reversed_donations(tx, line, [*named.gifts, *await _reversed_payments(tx, line)])
     if found is OpenLineReason.OTHER_STATE and line.reason is not found:
         await _hold_returned_money(tx, line, named)
@@ -345,7 +345,7 @@ async def record_refusal(tx: Tx, line_id: UUID, reason: str) -> bool:
 
 
 async def _load_references(tx: Tx, line: BankLine) -> tuple[LineReferences, bool]:
-    """What a line refers to, and whether others are similar to it and are surely other movements."""
+    """The records that a line refers to, and whether all similar lines are certainly other movements."""
     moved = line.movement
     asked = [await donation_requests.find_by_reference(tx, one) for one in domain.donation_request_references(moved)]
     found = await store.referenced_disbursements(tx, domain.end_to_end_ids(moved))
@@ -459,7 +459,10 @@ async def assign_line_to_disbursement(tx: Tx, line_id: UUID, disbursement_id: UU
 
 
 async def _assign_checked(tx: Tx, line: BankLine, named: LineReferences, by: str) -> None:
-    """Books rest on these: amount, currency and state have to be right, whoever says what the line is."""
+    """Match a line that an operator assigned.
+
+    Amount, currency and state must fit all the same. Raises StatementError.
+    """
     things = [*(one.id for one in named.reports), *(one.id for one in named.disbursements)]
     found = domain.match_movement(
         line.movement, replace(named, matched_targets=await store.matched_targets(tx, things))
@@ -486,7 +489,7 @@ async def dismiss_line(tx: Tx, line_id: UUID, *, note: str, by: str) -> None:
 
 
 async def reopen_line(tx: Tx, line_id: UUID, *, note: str, by: str) -> None:
-    """Undo on an operator's decision how a line was dismissed, or matched to a provider payout: neither moved money.
+    """Undo an operator's dismissal of a line, or its match to a provider payout; neither moved money.
 
     No rule matches the line again. Raises NotFound, StatementError.
     """

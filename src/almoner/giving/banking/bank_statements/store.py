@@ -64,9 +64,9 @@ async def lock_similar_movements(tx: Tx, line: BankLine) -> None:
 
 
 async def statement_parts(tx: Tx, new: BankStatement) -> tuple[int, int]:
-    """The number of this statement among those with its name, and of the files with its lines.
+    """The number of this statement among those with its reference, and the number of files with its lines.
 
-    Banks use their numbers anew: what tells of other days, or is counted otherwise by the bank, is another statement.
+    Banks reuse references: other days or another sequence number make another statement.
     """
     first, last = new.days or (None, None)
     row = await tx.fetchrow(
@@ -127,7 +127,7 @@ async def insert(
 ) -> None:
     """Store a statement, or its new lines.
 
-    ``place``: as ``statement_parts`` has it, with this one.
+    ``place``: from ``statement_parts``, including this one.
     """
     statement_id, (first, last) = tx.new_id(), new.days or (None, None)
     await tx.execute(
@@ -203,7 +203,7 @@ async def open_line_ids(tx: Tx, after: UUID | None, limit: int) -> list[UUID]:
 
 
 async def list_lines(tx: Tx, limit: int, *, every: bool) -> list[BankLine]:
-    """The oldest lines that wait; or the newest of all."""
+    """The oldest open lines, or the newest of all."""
     where, order = ("", "desc") if every else ("where status = 'open'", "asc")
     rows = await tx.fetch(f"select {_COLUMNS} from bank_statement_line {where} order by id {order} limit $1", limit)
     return [_line(row) for row in rows]
@@ -239,7 +239,7 @@ async def count_lines(tx: Tx, filters: LineFilters, max_count: int) -> int:
 def _where(filters: LineFilters) -> Conditions:
     found = Conditions(bound=0)
     if filters.status == "open":
-        found.add_fixed("status = 'open'")  # as the index of open lines says it
+        found.add_fixed("status = 'open'")  # the same condition as in the index of open lines
     elif filters.status is not None:
         found.add("status = {}", filters.status)
     for condition, value in (
@@ -277,7 +277,7 @@ async def covered_until(tx: Tx) -> dict[tuple[str, str], date]:
 
 
 async def oldest_open_since(tx: Tx) -> datetime | None:
-    """Since when the oldest open line has waited."""
+    """When the oldest open line was imported."""
     found: datetime | None = await tx.fetchval(
         "select created_at from bank_statement_line where status = 'open' order by id limit 1"
     )
@@ -320,15 +320,16 @@ where mine.id = $1 and case
 end
 limit 200
 """
-"""Lines that may be of the same money: of other statements, by the bank's name or as files of another form tell of it.
+"""Lines that may show the same money: in other statements, by the bank's reference, or as other file formats show it.
 
-In one statement a bank tells of several movements under one name; without balances what is alike may be told twice. A
-reversal is mostly named as what it undoes is. Identifiers go by the time at which an import began: one that began
-first may be kept, and looked at, last."""
+One statement may have several movements with one reference; without balances, equal lines may be repeats. A reversal
+usually has the reference of the movement it reverses. IDs follow the start of an import: one that started first may be
+stored and reconciled last.
+"""
 
 
 async def similar_movements(tx: Tx, line: BankLine) -> list[tuple[bool, BankMovement]]:
-    """Movements that may be duplicates of a line's, and whether they certainly are."""
+    """Movements that may be duplicates of the line, each with whether it certainly is."""
     return [(row[0], BankMovement(*row[1:])) for row in await tx.fetch(_DUPLICATES, line.id)]
 
 
@@ -417,7 +418,7 @@ async def referenced_provider_payouts(tx: Tx, movement: BankMovement, days: int,
 _UNBANKED: Final = """
 from unreconciled_settlement s where exists (select from bank_statement b where b.currency = s.currency)
 """
-"""Of a currency whose statements are imported: elsewhere nothing can be told."""
+"""Only currencies with imported statements; for others nothing is known."""
 
 
 _MISSING_PROVIDER_PAYOUT: Final = f"""
@@ -471,7 +472,7 @@ async def count_unreconciled(tx: Tx) -> UnreconciledCounts:
 
 
 async def lines_of_statement(tx: Tx, account: str, statement: str) -> list[UUID]:
-    """The lines of a statement, in its order."""
+    """The IDs of a statement's lines, in its order."""
     rows = await tx.fetch(
         """
         select l.id from bank_statement_line l join bank_statement s on s.id = l.statement_id
@@ -485,7 +486,7 @@ async def lines_of_statement(tx: Tx, account: str, statement: str) -> list[UUID]
 
 @across_partners("banking")
 async def referenced_disbursements(tx: Tx, end_to_end_ids: Sequence[str]) -> list[UUID]:
-    """The disbursements with these end-to-end ids."""
+    """The disbursements with these end-to-end IDs."""
     rows = await tx.fetch("select id from disbursement where end_to_end_id = any($1::text[])", end_to_end_ids)
     return [row[0] for row in rows]
 
@@ -506,7 +507,7 @@ async def find_manually_recorded_payment(tx: Tx, line: BankLine) -> UUID | None:
 
 
 async def matched_targets(tx: Tx, record_ids: Sequence[UUID]) -> set[tuple[MatchedAs, UUID]]:
-    """Those of these records that lines are already matched with."""
+    """Return the records that lines are already matched with."""
     rows = await tx.fetch(
         """
         select matched_as, coalesce(settlement_id, disbursement_id) as thing from bank_statement_line
@@ -548,7 +549,7 @@ async def mark_matched(tx: Tx, line_id: UUID, matched_as: MatchedAs, record_id: 
 
 
 async def reopen(tx: Tx, line_id: UUID, by: str, note: str) -> None:
-    """Record that how a locked line was dismissed or matched is undone, and open it."""
+    """Reopen a line and record that its dismissal or match was undone."""
     await tx.execute(
         """
         insert into bank_statement_line_reopening

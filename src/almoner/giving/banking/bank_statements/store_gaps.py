@@ -17,7 +17,7 @@ select * from (
 
 
 async def statement_gaps(tx: Tx, limit: int, after: tuple[datetime, UUID] | None = None) -> list[StatementGap]:
-    """Statements that no other one leads to, the first imported first. ``after``: of the last one seen."""
+    """Statements whose previous statement is missing, by import. ``after``: the last one seen."""
     rows = await tx.fetch(
         f"""
         {_GAPS} where $2::timestamptz is null or (imported_at, id) > ($2, $3::uuid)

@@ -32,7 +32,7 @@ async def find(tx: Tx, upload_id: UUID) -> tuple[StatementUpload, bytes] | None:
 
 
 async def list_uploads(tx: Tx, limit: int) -> list[StatementUpload]:
-    """The files that wait, the newest first."""
+    """The files that wait, newest first."""
     rows = await tx.fetch(f"select {_COLUMNS} from bank_statement_upload order by id desc limit $1", limit)
     return [StatementUpload(*row) for row in rows]
 

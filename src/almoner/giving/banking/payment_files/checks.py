@@ -1,4 +1,4 @@
-"""Self-checks of files of payments: their sums are the ledger', and no disbursement is paid twice (M11)."""
+"""Self-checks of payment files: sums match the ledger, and no disbursement is paid twice (M11)."""
 
 from typing import Final
 

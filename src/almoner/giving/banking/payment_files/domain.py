@@ -21,7 +21,7 @@ MAX_NOTE: Final = 2000
 _FORM: Final = "pain.001"
 _NOTHING: Final = {"", "NOTPROVIDED"}
 _QUOTED: Final = 40
-"""So much is repeated of what a bank wrote."""
+"""The maximum length of a quotation from a bank's message."""
 
 
 class PaymentFileError(Exception):
@@ -41,7 +41,7 @@ _OUTCOME_BY_CODE: Final[Mapping[str, BankOutcome]] = {
     **dict.fromkeys(("ACSC", "ACCC"), BankOutcome.PAID),
     **dict.fromkeys(("RJCT", "CANC"), BankOutcome.REJECTED),
 }
-"""ISO 20022's external codes of payment and group statuses; of any other a person has to think."""
+"""ISO 20022's external status codes of payments and groups; an operator decides about any other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class CreditTransfer:
 
 @dataclass(frozen=True, slots=True)
 class TransliteratedText:
-    """A payee's text that is sent to the bank in other characters than entered."""
+    """A payee's text that the bank gets in other characters than entered."""
 
     account_id: UUID
     name: str
@@ -241,7 +241,7 @@ def bank_outcomes(
 def _content_problems(
     status_report: StatusReport, requested_transfers: Mapping[str, RequestedTransfer]
 ) -> Iterator[str]:
-    """Where it is about other payments than ours: a bank tells of them as it has them."""
+    """Report payments that differ from ours in number, sum, amount or currency, as the bank states them."""
     if not status_report.original_message_form.startswith(_FORM):
         yield f"the answer is about a message {status_report.original_message_form[:_QUOTED]!r}, which ours is not"
     yield from _sum_problems("a file", status_report.whole, list(requested_transfers.values()))

@@ -43,9 +43,9 @@ class StatusReportResult:
 async def import_status_report(db: Database, content: bytes, *, by: str, record: OnFinished) -> StatusReportResult:
     """Confirm paid and return rejected disbursements by a status report; a wrong report changes nothing.
 
-    One that was interrupted is finished by hearing it again. Raises PaymentFileError.
+    An interrupted import is finished by importing the report again. Raises PaymentFileError.
     """
-    answer = await asyncio.to_thread(service.parse_status_report, content)  # a server answers others, too
+    answer = await asyncio.to_thread(service.parse_status_report, content)  # let the server handle others
     async with db.read() as tx:
         file, stated = await service.evaluate_status_report(tx, answer)
     reported = StatusReportResult(file, dict(Counter(verdict for verdict, _ in stated.values())))
@@ -63,11 +63,11 @@ async def import_status_report(db: Database, content: bytes, *, by: str, record:
 async def _apply_outcome(
     db: Database, reported: StatusReportResult, disbursement_id: UUID, verdict: BankOutcome, words: str, by: str
 ) -> None:
-    """Do what is said of one disbursement; what the database refuses of it keeps none of the others back."""
+    """Apply the outcome of one disbursement; an error does not stop the others."""
     why = f"other work was let pass {MAX_ATTEMPTS} times"
     for _ in range(MAX_ATTEMPTS):
         try:
-            async with db.write() as tx:  # a worker lets the donations follow that are more than one batch
+            async with db.write() as tx:  # a worker updates the donations beyond one batch
                 if verdict is BankOutcome.PAID:
                     await disbursements.confirm_paid(tx, disbursement_id)
                 else:
@@ -89,7 +89,7 @@ async def _apply_outcome(
 async def _compare_outcome(
     db: Database, reported: StatusReportResult, disbursement_id: UUID, verdict: BankOutcome, words: str
 ) -> None:
-    """It is so already; or it is not, and somebody has to find out: its donations wait, and would be paid twice."""
+    """Hold the nonprofit's disbursements if the outcome contradicts the status, so that nothing is paid twice."""
     named = db.deployment.ids.text("disbursement", disbursement_id)
     async with db.write() as tx:
         disbursement = await disbursements.get(tx, ALL_PARTNERS, disbursement_id)

@@ -40,9 +40,9 @@ _ANSWER: Final = "pain.002.001"
 _VERSIONS: Final = range(3, 15)
 _TWO: Final = {three: two for two, three in ALPHA3_BY_ALPHA2.items()}
 _CLEARING: Final = {"gb": "GBDSC", "us": "USABA", "au": "AUBSB", "nz": "NZNCC", "ca": "CACPA"}
-"""ISO 20022's names of the countries' systems of bank numbers."""
+"""ISO 20022's codes of national clearing systems."""
 _NAME, _STREET, _BUILDING, _TOWN = 70, 70, 16, 35
-"""SEPA's lengths; the schema allows names of 140."""
+"""SEPA's maximum lengths; the schema allows names of 140 characters."""
 
 
 def write_pain001(order: CreditTransferInitiation) -> bytes:
@@ -82,7 +82,7 @@ def _batch(order: CreditTransferInitiation, sepa: bool, payments: list[CreditTra
     return pain.PaymentInstruction30(
         pmt_inf_id=batch_name(order.message_id, sepa=sepa),
         pmt_mtd=pain.PaymentMethod3Code.TRF,
-        btch_bookg=False,  # one line for each, where the bank heeds it
+        btch_bookg=False,  # one booking for each, if the bank honours it
         nb_of_txs=str(len(payments)),
         ctrl_sum=_decimal(total),
         pmt_tp_inf=level,
@@ -135,7 +135,7 @@ def _account(numbers: AccountNumbers) -> Any:
 
 
 def _bank(numbers: AccountNumbers) -> Any:
-    """The bank by its BIC, its number in its country, or (an IBAN says it) not at all."""
+    """The bank: its BIC, else its national number, else none (the IBAN implies it)."""
     member = None
     if numbers.bank:
         system = pain.ClearingSystemIdentification2Choice(cd=_CLEARING[numbers.scheme])
@@ -159,7 +159,7 @@ def _day(day: date) -> str:
 
 @cache
 def _schema() -> etree.XMLSchema:
-    """ISO 20022's own schema of what is written (origin: schemas/README.md)."""
+    """ISO 20022's schema of the file that is written (origin: schemas/README.md)."""
     with (
         files("almoner.giving.banking.payment_files").joinpath(f"schemas/{_PAIN_001_VERSION}.xsd").open("rb") as opened
     ):
@@ -212,7 +212,7 @@ def _group_status(element: Element, status: str) -> GroupStatus:
 
 
 def _stated(element: Element, name: str) -> str | None:
-    """A text that may be empty, which is not the same as missing."""
+    """The element's text; "" if empty, None if the element is missing."""
     found = iso20022.find_element_by_path(element, name)
     return None if found is None else (found.text or "").strip()
 
@@ -244,7 +244,7 @@ def _bank_status(element: Element, status: str) -> BankStatus | None:
 
 
 def _reason(reasons: list[Element]) -> str | None:
-    """The first reason: the bank's code, and its words."""
+    """The first reason: the bank's code and text."""
     for one in reasons:
         code = iso20022.element_text_at_path(one, "Rsn", "Cd") or iso20022.element_text_at_path(one, "Rsn", "Prtry")
         words = [iso20022.element_text_at_path(some) for some in iso20022.child_elements(one, "AddtlInf")]

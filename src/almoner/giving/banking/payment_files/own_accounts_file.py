@@ -1,4 +1,4 @@
-"""Our own accounts, from the file that an administrator writes: one table for each currency."""
+"""Parses the administrator's file of our own accounts: one table for each currency."""
 
 import tomllib
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _NAMES: Final = {"name", "single_approval_limit", *_NUMBERS, *_ADDRESS}
 
 
 def parse_own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
-    """Our accounts by currency. Raises PaymentFileError, with every problem of the file."""
+    """Parse the file; returns our accounts by currency. Raises PaymentFileError with every problem."""
     if file is None:
         raise PaymentFileError(
             "Say which accounts disbursements are paid from: set ALMONER_BANK_ACCOUNTS to a TOML file, as in "

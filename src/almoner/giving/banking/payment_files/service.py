@@ -1,4 +1,4 @@
-"""Operations on files of payments. Writing and reading their XML is in ``messages``, imported on first use."""
+"""Operations on payment files. Their XML is written and parsed in ``iso20022``, imported on first use."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ _NOT_RELEASED: Final = {
     "payment_file_in_time": "The execution date of this file has passed. The bank would pay on another day or not at "
     "all. Withdraw the file and create a new one.",
 }
-"""By the constraint that refuses it."""
+"""Messages by the constraint that refuses the release."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,19 +106,19 @@ async def create_file(tx: Tx, own: OwnAccount, execution_date: date, *, by: str)
 
 
 def load_own_accounts(file: Path | None) -> Mapping[str, OwnAccount]:
-    """Our accounts by currency, from the file that an administrator writes. Raises PaymentFileError."""
+    """Load our accounts by currency from the administrator's file. Raises PaymentFileError."""
     return own_accounts_file.parse_own_accounts(file)
 
 
 def _render_file(order: CreditTransferInitiation) -> bytes:
-    from almoner.giving.banking.payment_files import iso20022 as messages  # on first use: 30 MB
+    from almoner.giving.banking.payment_files import iso20022 as messages  # imported on first use: 30 MB
 
     return messages.write_pain001(order)
 
 
 def parse_status_report(content: bytes) -> StatusReport:
-    """A bank's status file. Raises PaymentFileError."""
-    from almoner.giving.banking.payment_files import iso20022 as messages  # on first use: 30 MB
+    """Parse a bank's status report. Raises PaymentFileError."""
+    from almoner.giving.banking.payment_files import iso20022 as messages  # imported on first use: 30 MB
 
     return messages.parse_pain002(content)
 
@@ -134,7 +134,7 @@ async def _sent_disbursements(tx: Tx, currency: str) -> list[Disbursement]:
 
 
 def _within_control_sum(payments: list[CreditTransfer]) -> list[CreditTransfer]:
-    """As many of the first as one control sum can hold."""
+    """The first transfers whose sum fits into one control sum."""
     total = 0
     for count, one in enumerate(payments):
         total += one.disbursement.money.minor
@@ -184,7 +184,7 @@ async def required_confirmation(tx: Tx, disbursement_id: UUID, own: Mapping[str,
 
 
 async def transliterated_texts(tx: Tx, file_id: UUID) -> list[TransliteratedText]:
-    """The payees' texts in a file that are sent in other characters than entered."""
+    """The payees' texts in a file that the bank gets in other characters than entered."""
     return [
         TransliteratedText(account_id, name, text, sent)
         for account_id, holder, address in await store.payees_of_file(tx, file_id)
@@ -224,7 +224,7 @@ async def withdraw_file(tx: Tx, file_id: UUID, *, note: str, by: str) -> Payment
 
 
 def released_content(tx: Tx, file: PaymentFile) -> bytes:
-    """The bytes of a released file, the same each time. Raises PaymentFileError."""
+    """The bytes of a released file, identical each time. Raises PaymentFileError."""
     tx.deployment.identity.ensure_active()
     if file.status != "released":
         raise PaymentFileError(f"The file is {file.status}. Only a released file can be written to disk.")

@@ -1,4 +1,4 @@
-"""SQL for files of payments."""
+"""SQL for payment files."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -87,7 +87,7 @@ async def newest_files(tx: Tx, limit: int) -> list[PaymentFile]:
 
 
 _LISTED: Final = _COLUMNS.replace("encrypted_content", "''::bytea")
-"""A list reads no contents."""
+"""Lists do not read the contents."""
 
 
 async def list_for_operators(
@@ -104,7 +104,7 @@ async def count_for_operators(tx: Tx, status: PaymentFileStatus | None, max_coun
 
 
 async def file_of_disbursement(tx: Tx, disbursement_id: UUID) -> UUID | None:
-    """The file that a disbursement is in, if that was not withdrawn."""
+    """The file with a disbursement, unless it was withdrawn; None if there is none."""
     found: UUID | None = await tx.fetchval(
         "select file_id from payment_file_transaction where disbursement_id = $1 and active", disbursement_id
     )
@@ -141,7 +141,7 @@ _DISBURSEMENTS_IN_FILES: Final = (
 
 
 async def disbursements_in_files(tx: Tx, disbursement_ids: Sequence[UUID]) -> set[UUID]:
-    """Which of these disbursements are in a file that was not withdrawn."""
+    """Return the disbursements that are in a file that was not withdrawn."""
     return {row[0] for row in await tx.fetch(_DISBURSEMENTS_IN_FILES, disbursement_ids)}
 
 
@@ -152,7 +152,7 @@ select d.id from disbursement d where d.id = any($1::uuid[]) and disbursement_is
 
 @across_partners("banking")
 async def held_disbursements(tx: Tx, disbursement_ids: Sequence[UUID]) -> set[UUID]:
-    """Which of these disbursements are to nonprofits that must not be paid now."""
+    """Return the disbursements to nonprofits that must not be paid now."""
     return {row[0] for row in await tx.fetch(_HELD_DISBURSEMENTS, disbursement_ids)}
 
 
@@ -172,7 +172,7 @@ async def is_in_released_file(tx: Tx, disbursement_id: UUID) -> bool:
 
 
 async def release_file(tx: Tx, file_id: UUID, by: str) -> None:
-    """Release a locked file to the bank. Raises CheckViolationError when the database does not allow it."""
+    """Release a locked file to the bank. Raises CheckViolationError if a constraint refuses it."""
     await tx.execute(
         "update payment_file set status = 'released', released_by = $2, released_at = $3, status_changed_at = $3 "
         "where id = $1",
@@ -196,7 +196,7 @@ async def withdraw_file(tx: Tx, file_id: UUID, by: str, note: str) -> None:
 
 
 class FileTransfer(NamedTuple):
-    """A transfer of a payment file. ``masked_number``: how the account number begins."""
+    """A transfer of a payment file. ``masked_number``: the first characters of the account number."""
 
     disbursement_id: UUID
     end_to_end_id: str
@@ -230,7 +230,7 @@ class FilePayee(NamedTuple):
 
 
 async def payees_of_file(tx: Tx, file_id: UUID) -> list[FilePayee]:
-    """The accounts that a file pays to, each once: their holders and addresses."""
+    """The holders and addresses of the accounts that a file pays to, each account once."""
     rows = await tx.fetch(
         """
         select id, holder, town, country_code, street, building, postcode from payee_bank_account
