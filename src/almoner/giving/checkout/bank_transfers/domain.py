@@ -1,4 +1,4 @@
-"""What a donor needs for a bank transfer: our account, the amount, a reference that banks hand on; pure."""
+"""The details of a bank transfer: our account, the amount, and a reference that banks pass on; pure."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +24,7 @@ class TransferConfirmedEvent:
 
 
 CONFIRMED: Final = InternalEvent("internal.transfer_confirmed", TransferConfirmedEvent)
-"""Told within giving when a donor says that a transfer was sent."""
+"""Published internally when a donor confirms having sent a transfer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class AwaitedTransfer:
 
     @property
     def until(self) -> datetime | None:
-        """Until when the transfer is awaited."""
+        """When we stop expecting the transfer; None if it was not confirmed."""
         return self.confirmed_at and self.confirmed_at + TRANSFER_LIFETIME
 
 

@@ -1,4 +1,4 @@
-"""Operations on donors' bank transfers; that one came is told by our bank's lines."""
+"""Operations on donors' bank transfers; their arrival is known from bank statements."""
 
 from uuid import UUID
 
@@ -17,13 +17,13 @@ from almoner.platform.events import outbox
 
 
 async def find_awaited_payment(tx: Tx, donation: Donation) -> Payment | None:
-    """The awaited bank transfer of a donation, if it has one."""
+    """The awaited bank transfer of a donation, None if it has none."""
     payment = await payments.newest_attempt(tx, donation.id)
     return payment if payment is not None and payment.provider == BANK_TRANSFER and payment.is_payable else None
 
 
 async def find_newest_payment(tx: Tx, donation: Donation) -> Payment | None:
-    """The newest transfer of a donation, awaited or not, None when it is paid otherwise."""
+    """The newest bank transfer of a donation, awaited or not; None if it is paid otherwise."""
     payment = await payments.newest_attempt(tx, donation.id)
     return payment if payment is not None and payment.provider == BANK_TRANSFER else None
 
@@ -42,9 +42,9 @@ def transfer_details(payment: Payment, donation: Donation, pay_to: BankDetails) 
 
 
 async def confirm_transfer_sent(tx: Tx, session_id: UUID) -> Donation | None:
-    """Record that the donor has sent the transfer, as they say; idempotent (settled 5).
+    """Record that the donor says the transfer was sent; idempotent (settled 5).
 
-    None when no transfer is waited for. Raises NotFound, SessionExpired when it was not begun in time.
+    None if no transfer is awaited. Raises NotFound; SessionExpired if it was not started in time.
     """
     session = await sessions.get_for_update(tx, session_id)
     donation = await donations.find_uncancelled_by_session(tx, session_id)
@@ -67,7 +67,7 @@ async def apply_to_donation(tx: Tx, unallocated_payment_id: UUID, note: str, by:
     """
     held = await suspense.record_decision_to_apply(tx, unallocated_payment_id, note, by)
     meant = await payments.find(tx, held.payment_id) if held.payment_id else None
-    if meant is not None and meant.money.currency != held.money.currency:  # whatever else it is held for
+    if meant is not None and meant.money.currency != held.money.currency:  # whatever the reason for holding it
         raise UnallocatedPaymentError(OTHER_CURRENCY)
     try:
         return await donations.receive_unallocated_payment(tx, held, note, by)

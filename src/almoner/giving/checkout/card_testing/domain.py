@@ -1,6 +1,6 @@
 """Rules that let a payment start, require an email code, or make the donor wait (H6, H7, H11); pure.
 
-All moments here are real time. A try is one card at the provider; a source is an address or a device.
+All times here are real time. A try is one card attempt at the provider; a source is an address or a device.
 """
 
 import unicodedata
@@ -24,27 +24,28 @@ MAX_CODE_ATTEMPTS: Final = 5  # H11
 MAX_CODES_PER_EMAIL: Final = 3
 """The maximum number of codes to one email address."""
 MAX_CODES_PER_ADDRESS: Final = 20
-"""Codes sent in an hour for one network address, which an office or a telephone network may share."""
+"""The maximum number of codes an hour for one network address, which an office or mobile network may share."""
 
 ALERT_WINDOW: Final = timedelta(minutes=10)  # H7
 _ALERT_DECLINES: Final = 30  # H7: more than these
 _ALERT_SHARE: Final = 0.2  # H7: of all attempts, more than this
 ALERT_DURATION: Final = timedelta(minutes=30)
-"""A partner is calm when so long no decline has found the rule of H7 true."""
+"""How long an alert lasts after the last decline that met the rule of H7."""
 
 _IPV6_NETWORK: Final = 64
-"""One customer has at least so much of IPv6: its 2^64 addresses are one source."""
+"""The prefix length of an IPv6 source: one customer has at least 2^64 addresses."""
 
 
 @dataclass(frozen=True, slots=True)
 class CardTestingLimits:
     """The limits that protect against card testing.
 
-    ``per_minute``, ``per_hour``: payments that one address may begin; ``per_day``: one device. ``budget``: attempts of
-    one source in any hour, those not yet made on open payments included. ``first``: attempts on the payment of a source
-    that has nothing open; ``beside``: beside open ones. ``suspect_after``: declines of one source in an hour after
-    which a code is asked for, if ``asks`` says that it ever is. ``open_for``: how long a payment may be left open.
-    It is ended at the provider then: room that is given back while the page still takes cards would be attempts twice.
+    ``per_minute``, ``per_hour``: payments that one address may start; ``per_day``: one device. ``budget``: card
+    attempts of one source in any hour, including those still possible on open payments. ``first``: attempts on a
+    source's payment without open ones; ``tries_beside_open``: with open ones. ``suspect_after``: declines of one source
+    in an hour after which a code is required, if ``asks_for_code``. ``payment_lifetime``: how long a payment may stay
+    open; it is then cancelled at the provider, because attempts returned to the budget while its page still takes cards
+    would count twice.
     """
 
     per_minute: int
@@ -80,7 +81,7 @@ LOOSE_LIMITS: Final = CardTestingLimits(
     payment_lifetime=2 * DAY,
     asks_for_code=False,
 )
-"""No real card is there to be tested, but partners' own tests are."""
+"""Limits where no real card can be tested, but partners run their own tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class BrowserFingerprint:
 class SourceHistory:
     """Recent declines, open attempts and blocks of one address or device.
 
-    ``declines``: moments within the last hour, oldest first. ``open_since``: when the oldest of those payments began.
+    ``declines``: times within the last hour, oldest first. ``open_since``: when the oldest open payment started.
     """
 
     declines: tuple[datetime, ...]
@@ -118,8 +119,8 @@ class SourceHistory:
 class VelocityState:
     """Everything that the decision about a new payment depends on.
 
-    ``device_begun``: by the device in the last day. ``forced``: the partner is under attack. ``passed``: a code was
-    given for this session and email address, and has not been spent.
+    ``device_attempts``: by the device in the last day. ``code_forced``: the partner is under attack. ``code_passed``: a
+    code was entered for this session and email address, and is not yet used.
     """
 
     sources: tuple[SourceHistory, ...]
@@ -146,11 +147,11 @@ class WaitReason(Enum):
     DECLINED = "declined"
     """Cards were declined."""
     CROWDED = "crowded"
-    """Others on the same address have started payments and not finished them."""
+    """Others on the same address have unfinished payments."""
     CODES = "codes"
     """The email address has received too many codes."""
     CODES_CROWDED = "codes_crowded"
-    """No more codes for this network address."""
+    """Too many codes were sent for this network address."""
 
 
 class RateLimited(PaymentBlocked):
@@ -288,17 +289,17 @@ def extract_digits(entered: str) -> str:
 
 
 def _ensure_below_rate(moments: tuple[datetime, ...], window: timedelta, max_count: int, at: datetime) -> None:
-    """Raises RateLimited when ``max_count`` of the moments lie within the window."""
+    """Raises RateLimited if ``max_count`` of the times are within the window."""
     within = [moment for moment in moments if moment > at - window]
     if len(within) >= max_count:
         raise RateLimited(within[-max_count] + window)
 
 
 def _budget_exceeded(seen: SourceHistory, limits: CardTestingLimits, at: datetime) -> RateLimited:
-    """Until the oldest decline is forgotten or the oldest open payment is ended, whichever comes first."""
+    """The wait until the oldest decline expires or the oldest open payment is cancelled, whichever is first."""
     waits = [RateLimited(seen.declines[0] + HOUR, WaitReason.DECLINED)] if seen.declines else []
     if seen.open_tries:
         ends = (seen.open_since or at) + limits.payment_lifetime
-        # An overdue one has not been ended yet: the provider is being asked, or its bank is busy with it.
+        # An overdue payment is still open: it is being cancelled, or its bank is processing it.
         waits.append(RateLimited(max(ends, at + MINUTE), WaitReason.CROWDED))
     return min(waits, key=lambda wait: wait.until)

@@ -16,14 +16,14 @@ from almoner.platform.outbound.mail_rendering import MailRenderer
 from almoner.platform.outbound.mailing import MailRetryPolicy
 
 _SOON: Final = MailRetryPolicy(timedelta(seconds=20), timedelta(seconds=20), None)
-"""The donor waits, and the code lives ten minutes."""
+"""The donor is waiting, and the code expires after ten minutes."""
 
 tasks: Final = Tasks()
 tasks.periodic("card_testing.delete_old", service.next_due_at, service.delete_expired_records)
 
 
 async def compose_code(tx: Tx, _mails: MailRenderer, job: JobOf[SendCode]) -> Email | None:
-    """The code, in the language of the session; None when it was over before it could be sent."""
+    """The email with the code, in the session's language; None if the code has expired."""
     if (found := await service.find_sendable_code(tx, job.details.code)) is None:
         return None
     sent, recipient = found

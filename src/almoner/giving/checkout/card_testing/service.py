@@ -1,4 +1,4 @@
-"""Who may begin a payment, what declined cards teach, and the code by email (H6, H7, H11)."""
+"""Decides who may start a payment, records declined cards, and emails codes (H6, H7, H11)."""
 
 from datetime import datetime
 from typing import Final
@@ -54,7 +54,7 @@ async def check_velocity(
 ) -> tuple[int, UUID | None]:
     """The number of card attempts for a new payment, and the code it uses. Raises RateLimited, CodeRequired.
 
-    Others of the same address or device wait here until this transaction ends.
+    Payments from the same address or device wait here until this transaction ends.
     """
     await store.lock_sources(tx, browser.sources)
     most = (limits.per_hour, limits.per_day)

@@ -54,8 +54,9 @@ select
      where session_id = $4 and email_hash = $10 and verified_at is not null and used_at is null and expires_at > $5
      order by sent_at desc limit 1) as passed
 """
-"""What one decision needs, in one statement: $1 address, $2 device, $3 partner, $4 session, $5 now, $6 an hour ago,
-$7 a day ago, $8 and $9 how many beginnings count at most, $10 email address."""
+"""The values for one decision in one statement: $1 address, $2 device, $3 partner, $4 session, $5 now, $6 an hour ago,
+$7 a day ago, $8 and $9 the maximum number of starts to count, $10 email address.
+"""
 
 
 async def lock_sources(tx: Tx, sources: Sequence[bytes]) -> None:
@@ -203,7 +204,7 @@ async def raise_alert(tx: Tx, partner: Partner, declines: int, attempts: int) ->
 
 @across_partners("operators")
 async def active_alerts(tx: Tx) -> dict[UUID, datetime]:
-    """The partners whose donors must enter a code, and at least until when."""
+    """The partners whose donors must enter a code, with the earliest end of the alert."""
     rows = await tx.fetch(
         "select partner_id, code_required_until from card_testing_alert where code_required_until > $1", tx.real_now
     )

@@ -7,7 +7,7 @@ from typing import Final
 MAX_NAME: Final = 100
 MAX_MESSAGE: Final = 500
 KEPT_FOR: Final = timedelta(days=60)
-"""How long a donation may take to be paid: a bank transfer that is confirmed has 30 days."""
+"""How long the recipient is stored before the donation is paid: a confirmed bank transfer has 30 days."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ tasks.periodic("dedications.delete_old", service.next_deletion_at, service.delet
 
 
 async def compose(tx: Tx, mails: MailRenderer, job: JobOf[SendDedication]) -> Email | None:
-    """The email, in the language of the session; None a day after it was asked for (real time)."""
+    """The email, in the session's language; None a day after it was requested (real time)."""
     partner, donation_id = Partner(job.details.partner), job.details.donation
     email = await service.find(tx, partner, donation_id)
     if email is None or await requested_emails.requested_at(tx, job.details.email) is None:

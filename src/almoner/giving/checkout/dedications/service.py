@@ -1,4 +1,4 @@
-"""Tells somebody by email that a donation is dedicated, once it is paid."""
+"""Emails the person to whom a donor dedicated a donation, once it is paid."""
 
 from datetime import datetime
 from typing import Final

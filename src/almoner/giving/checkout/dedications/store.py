@@ -50,7 +50,7 @@ async def delete(tx: Tx, partner: Partner, donation_id: UUID) -> None:
 
 @across_partners("sweep")
 async def oldest_at(tx: Tx) -> datetime | None:
-    """When the oldest was stored."""
+    """When the oldest stored recipient was stored."""
     found: datetime | None = await tx.fetchval("select min(created_at) from donation_dedication_email")
     return found
 

@@ -1,4 +1,4 @@
-"""Self-checks of donation requests: their sums, their postings, and that nothing stays half done (M3)."""
+"""Self-checks of donation requests: their sums and postings, and that none stays half processed (M3)."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Donation requests: periods, states, and what money covers (settled 4, 5); pure."""
+"""Donation requests: periods, states, and the donations that payments cover (settled 4, 5); pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -58,8 +58,8 @@ class UninvoicedGroup:
 class DonationRequest:
     """An invoice to a partner for its direct donations made before ``cutoff_at``.
 
-    ``collecting``: donations still come in. ``allocating``: some that its money covers have yet to be received;
-    ``allocated_minor`` is the sum of those that were.
+    ``collecting``: donations are still being added. ``allocating``: some of the donations that its payments cover are
+    not yet received; ``allocated_minor`` is the sum of those that are.
     """
 
     id: UUID
@@ -84,9 +84,9 @@ class DonationRequest:
 
 @dataclass(frozen=True, slots=True)
 class RequestPayment:
-    """A partner's bank transfer for a donation request. ``applied_minor``: the part that the request takes.
+    """A partner's bank transfer for a donation request. ``applied_minor``: the part applied to the request.
 
-    ``bank_reference``: what our bank calls it, each once. ``applied_from``: this is what was over of another.
+    ``bank_reference``: our bank's reference, unique. ``applied_from``: the transfer whose overpaid part this is.
     """
 
     id: UUID
@@ -125,14 +125,14 @@ def period_end_of(every: Period, now: datetime) -> datetime:
 
 
 def minimum_request_minor(account: PartnerAccount, currency: str) -> int:
-    """The smallest amount that is invoiced, in minor units; less waits for the next period."""
+    """The minimum amount to invoice, in minor units; less waits for the next period."""
     return max(1, account.request_minimum_multiple * donation_amounts_for(currency).minimum)
 
 
 def new_request(
     request_id: UUID, group: UninvoicedGroup, cutoff_at: datetime, due_days: int, now: datetime
 ) -> DonationRequest:
-    """A new request, with nothing in it yet."""
+    """A new request without donations."""
     return DonationRequest(
         id=request_id,
         partner_id=group.partner_id,

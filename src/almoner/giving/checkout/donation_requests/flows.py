@@ -1,4 +1,4 @@
-"""Bundling donations and receiving money for them: a batch in each transaction, any number of runs at once."""
+"""Adds donations to requests and allocates payments to them: in batches, one transaction each; runs may overlap."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -19,20 +19,20 @@ from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Da
 from almoner.platform.observability.loggers import get_logger
 
 _REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
-"""What is wrong with the donations of one partner, and not with the database."""
+"""Errors of one partner's donations rather than of the database."""
 _log: Final = get_logger("almoner.giving")
 
 
 @dataclass(slots=True)
 class RunResult:
-    """The result of an invoicing run. ``waiting``: partners and currencies not invoiced yet."""
+    """The result of an invoicing run. ``waiting``: partners and currencies not yet invoiced."""
 
     made: list[DonationRequest] = field(default_factory=list)
     waiting: int = 0
 
 
 OnFinished = Callable[[Tx, RunResult], Awaitable[None]]
-"""Says who ran it."""
+"""Records who started the run."""
 
 
 async def run_invoicing(db: Database, record: OnFinished | None = None) -> RunResult:
@@ -47,7 +47,7 @@ async def run_invoicing(db: Database, record: OnFinished | None = None) -> RunRe
         try:
             created = await invoice_partner(db, of)
         except _REFUSALS as refused:
-            # One partner's donations that cannot be asked for do not keep the others back.
+            # An error with one partner's donations does not stop the others.
             _log.error("request_refused", partner=str(of.partner_id), currency=of.currency, why=str(refused))
             created = []
         ran.made += created
@@ -61,7 +61,7 @@ async def run_invoicing(db: Database, record: OnFinished | None = None) -> RunRe
 async def invoice_partner(db: Database, group: UninvoicedGroup, *, now_asked: bool = False) -> list[DonationRequest]:
     """Invoice one partner's donations of a currency in one or more requests.
 
-    None of them when there is nothing to ask for yet.
+    Empty if there is nothing to invoice yet.
     """
     finished: list[DonationRequest] = []
     more = True

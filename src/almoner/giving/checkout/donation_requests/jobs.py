@@ -1,4 +1,4 @@
-"""Background work of donation requests: the run after each midnight, and what a crash left half received."""
+"""Background work of donation requests: the nightly run, and allocations that a crash left unfinished."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -30,7 +30,7 @@ async def _allocation_due_at(tx: Tx) -> datetime | None:
 
 
 async def _allocate_next(tx: Tx) -> int:
-    """A batch of the first request that can be allocated: accounts are the last that a transaction locks."""
+    """Allocate a batch of the first request that waits; one, because ledger accounts are a transaction's last locks."""
 
     async def allocate(ids: Sequence[UUID]) -> None:
         for request_id in ids:
@@ -43,7 +43,7 @@ async def _allocate_next(tx: Tx) -> int:
 
 
 async def _enqueue_run(tx: Tx) -> int:
-    """Enqueue a job to bundle the donations, a batch in each transaction. The sweep itself deals with none."""
+    """Enqueue a job that creates the requests in batches, one transaction each."""
     await RUN.enqueue(tx, Nothing(), unique=RUN.name)
     return 0
 

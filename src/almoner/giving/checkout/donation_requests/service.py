@@ -1,8 +1,8 @@
 """Operations on donation requests.
 
-A request is held first, then its donations, then the accounts of the ledger. What holds more donations than one
-transaction should is filled, and received, a batch in each; the row says that there is more (``collecting``,
-``requests_awaiting_allocation``), so that a crash leaves nothing that the next run does not finish.
+The order of locks is: request, donations, ledger accounts. A request with more donations than one transaction should
+lock is filled and allocated in batches; its row records that there is more (``collecting``,
+``requests_awaiting_allocation``), so that the next run finishes after a crash.
 """
 
 from dataclasses import replace
@@ -41,9 +41,9 @@ from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Pa
 from almoner.platform.events import outbox
 
 BATCH: Final = 1000
-"""Donations that come into a request in one transaction."""
+"""Donations added to a request in one transaction."""
 _ALLOCATION_BATCH: Final = 100
-"""Donations that are received, each with its posting, in one transaction."""
+"""Donations received, each with its posting, in one transaction."""
 _DAY: Final = timedelta(days=1)
 
 
@@ -70,9 +70,9 @@ async def fill_request(
 ) -> tuple[DonationRequest | None, bool]:
     """Add due donations to the open request; returns it, and whether more are left.
 
-    A request is full when the next donation would make it more than any amount may be: that goes into the next request.
-    None while what there is comes to less than the partner's least request. ``now_asked``: the period ends now, and any
-    amount is asked for. Raises NothingToInvoice, whereupon nothing may be kept.
+    A request is full if the next donation would exceed the maximum amount; that one goes into the next request. None
+    while the total is below the partner's minimum. ``now_asked``: the period ends now, and any amount is invoiced.
+    Raises NothingToInvoice; the transaction must then be rolled back.
     """
     partner = Partner(group.partner_id)
     account = await partners.get(tx, partner)
@@ -108,7 +108,7 @@ async def fill_request(
 
 
 async def _notify_partner(tx: Tx, account: PartnerAccount, request: DonationRequest) -> None:
-    """Have the partner's owners and finance people told by mail what is to be paid."""
+    """Enqueue the email to the partner's owners and finance members about the new request."""
     facts = {
         "Amount": format_amount(request.money),
         "Reference": request.reference,
@@ -125,10 +125,10 @@ async def _notify_partner(tx: Tx, account: PartnerAccount, request: DonationRequ
 async def receive_payment(
     tx: Tx, scope: Partner | AllPartners, request_id: UUID, money: Money, bank_reference: str, *, recorded_by: str
 ) -> RequestPayment:
-    """A partner's transfer is on our bank account: ``ALLOCATION_BATCH`` of the donations it covers are received now.
+    """Record a partner's transfer to our bank account, and receive up to a batch of the donations it covers.
 
-    What is more than the request is still open for, or of another currency, is held in suspense until somebody returns
-    it. ``bank_reference``: what our bank calls the transfer, 1 to 140 characters. Raises NotFound,
+    An amount above the unpaid one, or in another currency, is held in suspense until an operator returns or applies it.
+    ``bank_reference``: our bank's reference of the transfer, 1 to 140 characters. Raises NotFound,
     DonationRequestError.
     """
     if not 1 <= len(bank_reference) <= domain.MAX_BANK_REFERENCE:
@@ -209,7 +209,8 @@ async def apply_overpayment(
 ) -> tuple[RequestPayment, RequestPayment]:
     """Apply an overpayment to another request of the partner: returns the transfer and the applied part.
 
-    What is more than that request is open for stays held, of the part. Raises NotFound, DonationRequestError.
+    The rest beyond that request's unpaid amount stays held, as an overpayment of the part. Raises NotFound,
+    DonationRequestError.
     """
     if not 1 <= len(note) <= domain.MAX_NOTE:
         raise DonationRequestError(f"the note must have 1 to {domain.MAX_NOTE} characters")

@@ -1,4 +1,4 @@
-"""SQL for donation requests and of what partners paid on them."""
+"""SQL for donation requests and partners' payments of them."""
 
 from datetime import datetime
 from typing import Final
@@ -120,7 +120,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> Donati
 
 @across_partners("banking")
 async def find_by_reference(tx: Tx, reference: str) -> UUID | None:
-    """The request that a transfer names."""
+    """The ID of the request with this payment reference."""
     found: UUID | None = await tx.fetchval("select id from donation_request where reference = $1", reference)
     return found
 
@@ -175,7 +175,7 @@ async def record_paid_amount(
 ) -> None:
     """Record what was paid on a locked request; its donations are received later.
 
-    Raises LookupError when its state does not allow it.
+    Raises LookupError if its state does not allow it.
     """
     done = await tx.execute(
         """

@@ -1,4 +1,4 @@
-"""Self-checks of donations: their payments, their history, and the 24 hours."""
+"""Self-checks of donations: their payments and history, and the 24-hour limit."""
 
 from typing import Final
 

@@ -47,7 +47,7 @@ async def create_donation(tx: Tx, session: DonationSession, details: DonationDet
 async def restore_donation(tx: Tx, session: DonationSession, donation: Donation, money: Money) -> Donation:
     """The session's donation for a payment that arrived; a new one if it was cancelled.
 
-    What gift aid there was covers it still, whatever its amount; a new one is declared for anew, as of now.
+    An existing Gift Aid declaration still covers it, whatever the amount; a new donation needs one that is valid now.
     """
     cover = donation.cover_minor if donation.money == money else 0
     gift, covered = replace(domain.donation_details_of(donation), money=money, cover_minor=cover), donation.gift_aid_id
@@ -65,7 +65,7 @@ async def restore_donation(tx: Tx, session: DonationSession, donation: Donation,
     )
     if donation.email is None:
         created = replace(created, dedication=None)
-    first, last, email = donation.first_name, donation.last_name, donation.email  # who was forgotten stays so
+    first, last, email = donation.first_name, donation.last_name, donation.email  # erased donors stay erased
     return await _insert_created(tx, replace(created, first_name=first, last_name=last, email=email))
 
 
@@ -81,7 +81,7 @@ async def change_donor(tx: Tx, session: DonationSession, donation: Donation, det
 
 
 async def _change_details(tx: Tx, session: DonationSession, known: Donation, details: DonationDetails) -> Donation:
-    # Held first: whoever cancels its declaration may have taken that off since it was read.
+    # Lock it first: a cancelled declaration may have been removed since the donation was read.
     if (promised := await store.get_for_update(tx, ALL_PARTNERS, known.id)) is None:
         raise NotFound
     partner, made, current = Partner(promised.partner_id), promised.created_at, promised.gift_aid_id
@@ -96,7 +96,7 @@ async def _change_details(tx: Tx, session: DonationSession, known: Donation, det
     if session.options.dedication:
         await dedications.set_email(tx, partner, promised.id, details.dedication_email)
     if current is not None and covered != current:
-        await gift_aid_declarations.delete_unused(tx, [current])  # V6: nobody needs what was declared first
+        await gift_aid_declarations.delete_unused(tx, [current])  # V6: the first declaration is no longer needed
     if (donation := await store.get_for_update(tx, ALL_PARTNERS, promised.id)) is None:
         raise NotFound
     return donation
@@ -111,7 +111,7 @@ async def _covering_declaration(
     made: datetime,
     current: UUID | None = None,
 ) -> UUID | None:
-    """The declaration that covers a hosted gift, where there may be one: what its donor declared, else the user's."""
+    """The declaration that covers a hosted donation, if it can have one: the donor's own, else the user's."""
     currency = details.money.currency
     if currency != gift_aid_declarations_domain.CURRENCY or (user_id is None and details.declarer is None):
         return None

@@ -110,9 +110,9 @@ async def _gift_aid_for(
     user_id: UUID | None,
     made: datetime,
 ) -> UUID | None:
-    """The declaration of a donation that may have gift aid: the named one, else the user's newest that covers it.
+    """The Gift Aid declaration of a donation that may have one: the given one, else the user's newest that covers it.
 
-    Raises GiftAidMissing when the partner asks for one and there is none.
+    Raises GiftAidMissing if the partner requires one and there is none.
     """
     if not gift_aid_declarations_domain.is_eligible(currency, organisation):
         return None
@@ -125,7 +125,7 @@ async def _gift_aid_for(
 async def _requested_declaration(
     tx: Tx, partner: Partner, gift_aid_id: str | None, user_id: UUID | None
 ) -> UUID | None:
-    """The declaration that is named: of nobody else's user, and covering a donation made now. Raises GiftAidMissing."""
+    """The given declaration, if it is this user's and covers a donation made now. Raises GiftAidMissing."""
     if gift_aid_id is None:
         return None
     parsed = tx.ids.parse("giftaid", gift_aid_id)
@@ -153,7 +153,7 @@ async def _find_user(tx: Tx, partner: Partner, user_id: str | None) -> User | No
 
 
 async def _recipient(tx: Tx, partner: Partner, organisation_id: str | None, user: User | None) -> Organisation:
-    """The organisation that is named, else the user's."""
+    """The given organisation, else the user's."""
     if organisation_id is not None:
         return await _find_organisation(tx, partner, organisation_id)
     if user is None:

@@ -1,4 +1,4 @@
-"""Donations: their states, what a donor gives, what becomes of money that arrives (spec 2.8, 3.2; settled 4, 5)."""
+"""Donations: their states, a donor's details, and the result of a payment (spec 2.8, 3.2; settled 4, 5); pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ REFUNDED: Final = "donation.refunded"
 RECEIPT_UNDELIVERABLE: Final = "donation.receipt_undeliverable"
 
 REGULAR_PAGE: Final = "regular-donations"
-"""The path of the donors' pages about their plans, to which they return after paying a later donation."""
+"""The path of donors' pages about subscriptions, to which they return after paying a later donation."""
 GIFT_PAGE_PURPOSE: Final = "gift"
 """The purpose of the token in the private link of a donation, and the path of its page."""
 
@@ -115,13 +115,12 @@ class TooManyTries(InvalidState):
 
 @dataclass(frozen=True, slots=True)
 class DonationDetails:
-    """What a donor enters on the hosted page: amount, name, email and consents.
+    """A donor's entries on the hosted page: amount, name, email and consents.
 
-    ``cover_minor``: the part of the money that the donor added so that the fee does not lessen the gift. ``message``:
-    a word to the nonprofit. One name is enough, the other is "". ``declarer``: who wants gift aid for it.
-    ``frequency``: how often the donor wants to give that much, and ``agreement`` what they agreed to.
-    ``designation``: what it is for. ``dedication``: in whose honour or memory it is, and ``dedication_email`` whom an
-    email tells of it.
+    ``cover_minor``: the part of the amount that the donor added to cover the fee. ``message``: a message to the
+    nonprofit. One of the two names may be "". ``declarer``: the donor's Gift Aid details, if declared. ``frequency``:
+    how often the donor wants to give this amount, and ``agreement`` the terms they agreed to. ``designation``: its
+    purpose. ``dedication``: in whose honour or memory it is, and ``dedication_email`` who is notified of it.
     """
 
     money: Money
@@ -160,12 +159,11 @@ class RefundedAmount:
 class Donation:
     """One donation. ``consented``: the nonprofit may contact the donor. ``disbursement_id``: the disbursement it is in.
 
-    ``gift_aid_id``: the declaration that covers it. ``donation_request_id``: what asks the partner for it.
-    ``withdrawn_minor``: of refunds begun and sent, and of a dispute. ``disputed_at``: since when it is disputed.
-    ``last_disputed_at``, ``dispute_status``: of the last dispute, also after its end.
-    ``donor_shown``: the partner's answers name the donor. ``transfer_confirmed_at``: since
-    when a transfer is under way.
-    ``subscription_id``: the plan whose gift it is; ``subscription_due_on``: for which date, None for the first one.
+    ``gift_aid_id``: the declaration that covers it. ``donation_request_id``: the request that invoices it.
+    ``withdrawn_minor``: the sum of refunds started or sent, and of a dispute. ``disputed_at``: when the open dispute
+    started. ``last_disputed_at``, ``dispute_status``: of the last dispute, also after its end. ``donor_shown``: API
+    responses name the donor. ``transfer_confirmed_at``: when the donor confirmed a bank transfer. ``subscription_id``:
+    its subscription; ``subscription_due_on``: its due date, None for the first donation.
     """
 
     id: UUID
@@ -210,20 +208,20 @@ class Donation:
 
     @property
     def left(self) -> Money:
-        """The amount that is not refunded nor being refunded."""
+        """The amount that is neither refunded nor being refunded."""
         refunded = self.refunded.money.minor if self.refunded else 0
         return Money(self.money.minor - max(self.withdrawn_minor, refunded), self.money.currency)
 
     @property
     def owed(self) -> Money:
-        """The amount that is owed or was paid to the nonprofit: the amount less fee and refunds."""
+        """The amount that is owed or was paid to the nonprofit: the amount minus fee and refunds."""
         arrived = self.settlement.money if self.settlement else self.money
         return Money(max(0, arrived.minor - self.withdrawn_minor), arrived.currency)
 
 
 @dataclass(frozen=True, slots=True)
 class DonationOrigin:
-    """The origin of a hosted donation. ``later_of``: the locked plan of a later donation."""
+    """The origin of a hosted donation. ``later_of``: the locked subscription of a later donation."""
 
     session_id: UUID
     later_of: UUID | None
@@ -265,7 +263,7 @@ class ReceiptResendRequestedEvent:
 
 
 RECEIPT_RESEND_REQUESTED: Final = InternalEvent("internal.receipt_resend_requested", ReceiptResendRequestedEvent)
-"""Told when a donor gives another address for a receipt, or the partner asks that it be sent again."""
+"""Published internally when a donor corrects a receipt's address, or the partner requests that it be sent again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,15 +285,15 @@ class CheckoutState(Enum):
     """The state of a session's payment, as shown to the donor."""
 
     NOT_STARTED = "not_started"
-    """Nothing chosen yet, or the last try came to nothing: the form may be shown again if the session is open."""
+    """Nothing started, or the last attempt ended: the form may be shown again if the session is open."""
     DECLINED = "declined"
-    """The last try failed for good at the provider; another may begin if the session is open."""
+    """The provider declined the last attempt for good; another may start if the session is open."""
     AWAITED = "awaited"
     """The donor has confirmed a bank transfer that our bank has not reported yet."""
     UNDER_WAY = "under_way"
-    """The donor may still pay at the provider, or the bank is busy with it."""
+    """The donor may still pay at the provider, or the bank is processing the payment."""
     PAID = "paid"
-    """The money is here and counts."""
+    """The payment was received and accepted."""
     HELD = "held"
     """The payment is unallocated and waits for a decision. The donor must not pay again."""
 
@@ -304,7 +302,7 @@ class CheckoutState(Enum):
 class SessionDonation:
     """A session's donation, its checkout state and payment URL.
 
-    ``unpaid``: its provider has just said that nothing was paid and that no bank is busy with it.
+    ``unpaid``: the provider has just reported that nothing was paid and no bank is processing it.
     """
 
     state: CheckoutState
@@ -360,7 +358,7 @@ def new_hosted_donation(
     gift_aid_id: UUID | None = None,
     subscription_id: UUID | None = None,
 ) -> Donation:
-    """A new hosted donation; the session's metadata go with it (settled 4)."""
+    """A new hosted donation; it has the session's metadata (settled 4)."""
     return Donation(
         id=donation_id,
         partner_id=session.partner_id,
@@ -393,7 +391,7 @@ def new_hosted_donation(
 def new_later_donation(
     donation_id: UUID, subscription: DonationSubscription, due_on: date, now: datetime, gift_aid_id: UUID | None
 ) -> Donation:
-    """A new donation for a date of a plan; the plan's metadata go with it."""
+    """A new donation for a due date of a subscription, with the subscription's metadata."""
     return Donation(
         id=donation_id,
         partner_id=subscription.partner_id,
@@ -434,7 +432,7 @@ def new_direct_donation(
     donor_shown: bool,
     gift_aid_id: UUID | None,
 ) -> Donation:
-    """A new direct donation, that the partner has yet to be asked for."""
+    """A new direct donation, not yet invoiced."""
     return Donation(
         id=donation_id,
         partner_id=partner_id,
@@ -477,9 +475,9 @@ def donation_details_of(donation: Donation) -> DonationDetails:
 
 
 def ensure_currency_receivable(currency: str, received: tuple[str, ...]) -> None:
-    """Raises unless the organisation can receive this currency.
+    """Check that the organisation can receive this currency.
 
-    Raises CannotAcceptDonations when it receives none, WrongTargetCurrency.
+    Raises CannotAcceptDonations if it receives none, WrongTargetCurrency.
     """
     if not received:
         raise CannotAcceptDonations

@@ -1,8 +1,8 @@
 """Payment flows: the calls to the payment provider, outside transactions (architecture 3).
 
-The recovery point is the ``payment`` row: ``starting`` is committed before the provider is asked, with the key that the
-call is made with. All flows lease the payment, so that one call at a time is under way; whatever a provider shows
-goes through ``donations.apply_provider_state``, which has one effect however often and in whatever order it comes.
+The recovery point is the ``payment`` row: ``starting`` is committed before the call, with its idempotency key. All
+flows lease the payment, so that one call at a time is in progress. Every response goes through
+``donations.apply_provider_state``, which is idempotent and independent of order.
 """
 
 from collections.abc import Awaitable, Callable
@@ -74,7 +74,7 @@ class ProviderCall:
 
 
 class _PaymentFlow:
-    """What all flows share: the lease's name, the call, and learning from the answer."""
+    """Common to all flows: the lease's name, the call, and applying the response."""
 
     name = LEASE_KIND
 
@@ -83,14 +83,14 @@ class _PaymentFlow:
         self._figures = context.limits
 
     async def call(self, ask: ProviderCall) -> ProviderPayment:
-        """Ask the provider. Raises ProviderUnavailable; asking again is safe."""
+        """Call the provider. Raises ProviderUnavailable; safe to repeat."""
         try:
             return await ask.send()
         except ProviderFailure as failure:
             raise ProviderUnavailable from failure
 
     async def create(self, tx: Tx, payment: Payment, donation: Donation) -> ProviderCall:
-        """Ask for the page of an attempt: all of it from stored rows, so that asking twice is asking once."""
+        """The call that creates an attempt's payment page, from stored rows only, so that it can be repeated."""
         if donation.subscription_due_on is None and donation.session_id is not None:
             page = f"{payment.pages_url}/give/{tx.ids.text('donationsession', donation.session_id)}"
         else:
@@ -111,7 +111,7 @@ class _PaymentFlow:
         return ProviderCall(payment.id, lambda: self._provider.create(order))
 
     async def _future_use(self, tx: Tx, donation: Donation) -> FutureUse | None:
-        """What the donor agreed to have the payment method charged for later."""
+        """The donor's agreement to later charges of the payment method; None without one."""
         assert donation.subscription_id is not None, "asked of gifts of plans alone"
         found = await donation_subscriptions.find_agreement(tx, donation.subscription_id)
         if found is None or donation.email is None:
@@ -120,14 +120,14 @@ class _PaymentFlow:
         return FutureUse(agreement.text, agreement.version, donation.email)
 
     async def start(self, tx: Tx, payment: Payment) -> ProviderCall | None:
-        """The call that an attempt begins with; None for one that must not be paid any more, of which nobody knows."""
+        """The call that starts an attempt; None if it must not be paid any more and the provider does not know it."""
         donation = await service.get(tx, ALL_PARTNERS, payment.donation_id)
         return await (self.charge if payment.off_session else self.create)(tx, payment, donation)
 
     async def charge(self, tx: Tx, payment: Payment, donation: Donation) -> ProviderCall | None:
-        """Charge the plan's payment method while its date lasts; after that, only learn whether it was charged.
+        """The call that charges the payment method; after the due period, one that only fetches the result.
 
-        Raises AccountPaused if the provider was not called yet.
+        None if it was cancelled before it was sent. Raises AccountPaused if the provider was not called yet.
         """
         due_on = donation.subscription_due_on
         assert donation.subscription_id is not None, "only gifts of plans are charged off session"
@@ -175,11 +175,11 @@ class _PaymentFlow:
         return found or _not_made(charge, ProviderStatus.CANCELLED, None, live=live)
 
     def fetch(self, payment: str) -> ProviderCall:
-        """Look at a payment."""
+        """The call that fetches a payment."""
         return ProviderCall(None, lambda: self._provider.fetch(payment))
 
     def cancel(self, payment: Payment, provider_payment: str) -> ProviderCall:
-        """End an attempt that is not paid."""
+        """The call that cancels an unpaid attempt."""
         return ProviderCall(payment.id, lambda: self._provider.cancel(provider_payment))
 
     async def apply_answer(self, tx: Tx, provider_payment: ProviderPayment) -> None:
@@ -200,7 +200,7 @@ class _PaymentFlow:
 
 
 class _StartPayment(_PaymentFlow):
-    """The donor has chosen a donation and goes on to pay."""
+    """Start the payment of the donation that the donor chose."""
 
     def __init__(
         self,
@@ -218,7 +218,7 @@ class _StartPayment(_PaymentFlow):
         self._ended: UUID | None = None
 
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[SessionDonation]:
-        """The donation and its attempt; then what the provider is to be asked, until it has given a page."""
+        """Create the donation and its attempt; returns the next call, until there is a payment page."""
         session = await sessions.get_for_update(tx, self._session_id)
         donation = await service.find_uncancelled_by_session(tx, session.id)
         payment = await payments.newest_attempt(tx, donation.id) if donation else None
@@ -241,12 +241,12 @@ class _StartPayment(_PaymentFlow):
         if self._ended == payment.id:
             return FlowDone(
                 domain.session_donation_of(donation, payment)
-            )  # the bank is busy with it: too late to change
+            )  # the bank is processing it: too late to change
         self._ended = payment.id
         return self.cancel(payment, payment.provider_payment)
 
     async def _agrees_to_the_same(self, tx: Tx, donation: Donation) -> bool:
-        """Whether the page that was opened saves the card for what the donor agrees to now, or for nothing."""
+        """Whether the open page's agreement to save the card equals what the donor agrees to now."""
         if donation.subscription_id is None:
             return self._gift.frequency == "one_time"
         found = await donation_subscriptions.find_agreement(tx, donation.subscription_id)
@@ -278,7 +278,7 @@ class _StartPayment(_PaymentFlow):
         return await self.create(tx, payment, donation)
 
     async def _transfer(self, tx: Tx, session: DonationSession, donation: Donation) -> FlowDone[SessionDonation]:
-        """A reference to pay under: no card is tried, but details are not given away without end either (H6)."""
+        """Create a payment by bank transfer; the details are rate limited too, although no card is tried (H6)."""
         partner = Partner(donation.partner_id)
         organisation = await organisations.get(tx, partner, donation.organisation_id)
         domain.ensure_currency_receivable(donation.money.currency, organisation.donation_currencies)
@@ -298,12 +298,12 @@ class _StartPayment(_PaymentFlow):
         return FlowDone(domain.session_donation_of(donation, await payments.start_transfer(tx, started, page)))
 
     async def record(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> None:
-        """Learn, and go on from what is known then."""
+        """Apply the response, and continue with ``prepare``."""
         await self.apply_answer(tx, provider_payment)
 
 
 class _RefreshPayment(_PaymentFlow):
-    """The donor is back, or asks how it went. ``payment_id``: the attempt that they come from, where it is known."""
+    """Refresh the payment of a donor who returns. ``payment_id``: the attempt that they come from, if known."""
 
     def __init__(self, context: PaymentContext, session_id: UUID, payment_id: UUID | None) -> None:
         super().__init__(context)
@@ -312,7 +312,7 @@ class _RefreshPayment(_PaymentFlow):
         self._newest_asked = False
 
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[SessionDonation]:
-        """Ask about an attempt that may have been paid since: theirs, though it ended for us, then the newest."""
+        """The call that fetches an attempt which may be paid: the donor's, even if we ended it, then the newest."""
         known = await service.load_session_donation(tx, self._session_id)
         newest = await payments.newest_attempt(tx, known.donation.id) if known.donation else None
         if self._payment_id is not None and newest is not None and newest.status not in SETTLED_STATUSES:
@@ -333,7 +333,7 @@ class _RefreshPayment(_PaymentFlow):
     async def record(
         self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment
     ) -> FlowDone[SessionDonation] | None:
-        """Learn, and say where the session stands now, unless the newest attempt is yet to be asked about."""
+        """Apply the response; returns the session's state, or None while the newest attempt is still to be fetched."""
         await self.apply_answer(tx, provider_payment)
         if not self._newest_asked:
             return None
@@ -342,27 +342,27 @@ class _RefreshPayment(_PaymentFlow):
 
 
 class _HandleWebhook(_PaymentFlow):
-    """The provider has sent a notice: a hint to look (M5)."""
+    """Handle a webhook: it only says that a payment may have changed (M5)."""
 
     def __init__(self, context: PaymentContext, event: ProviderEvent) -> None:
         super().__init__(context)
         self._event = event
 
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[None]:
-        """Look at the payment that the notice names, unless it was heard before."""
+        """The call that fetches the webhook's payment, unless the webhook was handled before."""
         if await payments.is_event_recorded(tx, self._provider.name, self._event):
             return FlowDone(None)
         return self.fetch(self._event.payment)
 
     async def record(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> FlowDone[None]:
-        """Remember the notice, and learn, in one transaction; whoever hears it at the same moment waits here."""
+        """Store the webhook's ID and apply the response in one transaction; concurrent deliveries wait here."""
         if await payments.record_event(tx, self._provider.name, self._event):
             await self.apply_answer(tx, provider_payment)
         return FlowDone(None)
 
 
 class _CancelPayment(_PaymentFlow):
-    """An attempt that must not be paid any more is ended at the provider; what it was before is learnt."""
+    """Cancel an attempt that must not be paid any more, and apply its last state."""
 
     def __init__(self, context: PaymentContext, payment_id: UUID) -> None:
         super().__init__(context)
@@ -370,7 +370,7 @@ class _CancelPayment(_PaymentFlow):
         self._asked = False
 
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[bool]:
-        """Cancel what is live; find out first what the provider calls it if its answer got lost."""
+        """The call that cancels an open attempt; first one that finds its provider ID if that response was lost."""
         payment = await payments.find(tx, self._payment_id)
         if payment is None or not payment.is_payable:
             return FlowDone(True)
@@ -385,19 +385,19 @@ class _CancelPayment(_PaymentFlow):
         return self.cancel(payment, payment.provider_payment)
 
     async def record(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> None:
-        """Learn, and go on."""
+        """Apply the response, and continue with ``prepare``."""
         await self.apply_answer(tx, provider_payment)
 
 
 class _PayLaterDonation(_PaymentFlow):
-    """The donor pays a date of a plan that could not be charged, on the provider's page."""
+    """Let the donor pay a subscription's due date that could not be charged, on the provider's page."""
 
     def __init__(self, context: PaymentContext, donation_id: UUID) -> None:
         super().__init__(context)
         self._donation_id = donation_id
 
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[str | None]:
-        """A new attempt, or the one that waits; then the provider's page, None where nothing is to be paid."""
+        """Create or reuse an attempt; returns the provider's page, None if nothing is to be paid."""
         origin = await service.origin_of(tx, self._donation_id)
         if origin.later_of is None:
             raise NotFound
@@ -418,19 +418,19 @@ class _PayLaterDonation(_PaymentFlow):
         return await self.create(tx, payment, donation)
 
     async def record(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> None:
-        """Learn, and go on."""
+        """Apply the response, and continue with ``prepare``."""
         await self.apply_answer(tx, provider_payment)
 
 
 class _FinishPayment(_PaymentFlow):
-    """A saved payment method is to be charged, or a call was never recorded: make it, or make it again."""
+    """Charge a saved payment method, or repeat a call whose response was not recorded."""
 
     def __init__(self, context: PaymentContext, payment_id: UUID) -> None:
         super().__init__(context)
         self._payment_id = payment_id
 
     async def prepare(self, tx: Tx) -> ProviderCall | FlowDone[None]:
-        """Ask again for the page, or how the payment stands."""
+        """The call that creates the page again, or fetches the payment."""
         payment = await payments.find(tx, self._payment_id)
         if payment is None or not payment.is_payable or payment.provider == BANK_TRANSFER:
             return FlowDone(None)
@@ -439,7 +439,7 @@ class _FinishPayment(_PaymentFlow):
         return self.fetch(payment.provider_payment)
 
     async def record(self, tx: Tx, _ask: ProviderCall, provider_payment: ProviderPayment) -> FlowDone[None]:
-        """Learn."""
+        """Apply the response."""
         await self.apply_answer(tx, provider_payment)
         return FlowDone(None)
 
@@ -447,7 +447,7 @@ class _FinishPayment(_PaymentFlow):
 def _not_made(
     charge: OffSessionCharge, status: ProviderStatus, decline: Decline | None, *, live: bool
 ) -> ProviderPayment:
-    """A payment that its provider never made; it needs a name there all the same."""
+    """A payment that the provider never created, with a made-up ID."""
     name = f"none/{charge.reference}"
     return ProviderPayment(name, None, status, charge.money, charge.reference, 0, live, decline=decline)
 
@@ -469,12 +469,12 @@ async def start_payment(
 ) -> SessionDonation:
     """Create the session's donation and its payment at the provider; ``url`` is the payment page.
 
-    Without ``url`` the state says why: PAID, HELD. A second call with the same donation gives the same page; with
-    another amount it ends the first payment and makes a new one. Raises NotFound, AccountPaused, SessionExpired,
+    Without ``url`` the state says why: PAID, HELD. A second call with the same donation returns the same page; with
+    another amount it cancels the first payment and creates a new one. Raises NotFound, AccountPaused, SessionExpired,
     SessionCompleted, WrongTargetCurrency, CannotAcceptDonations, TooManyTries, ProviderUnavailable.
 
-    ``browser``: whose it is; the card testing limits may refuse it with RateLimited or CodeRequired. None: nobody's, as
-    in simulations.
+    ``browser``: the donor's; the card testing limits may raise RateLimited or CodeRequired. None skips them, as in
+    simulations.
     """
     return await leases.run_leased_flow(
         context.db, _StartPayment(context, session_id, details, browser, context.provider.name)
@@ -506,10 +506,9 @@ async def handle_provider_return(
 ) -> SessionDonation:
     """Refresh the payment when the donor returns from the provider's page.
 
-    ``payment_id``: the attempt whose page the donor comes from, one of the session's; its provider is asked about it
-    even where it has ended for us.
+    ``payment_id``: the session's attempt whose page the donor comes from; it is fetched even if we ended it.
 
-    Raises ProviderUnavailable: then ``donations.service.load_session_donation`` tells what was known before.
+    Raises ProviderUnavailable: ``donations.service.load_session_donation`` then returns the last known state.
     """
     return await leases.run_leased_flow(context.db, _RefreshPayment(context, session_id, payment_id))
 

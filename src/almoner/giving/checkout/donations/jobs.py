@@ -1,4 +1,4 @@
-"""Background work of donations: the 24 hours, attempts to end at the provider, calls that a crash left unrecorded."""
+"""Background work of donations: the 24-hour limit, cancelling attempts, and calls that a crash left unrecorded."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class JobDependencies:
 
 
 class DeletePaymentMethod(msgspec.Struct, frozen=True):
-    """A saved payment method that no plan uses any more."""
+    """A saved payment method that no subscription uses any more."""
 
     provider: str
     customer: str
@@ -50,7 +50,7 @@ provider_tasks: Final = TasksWith[JobDependencies]()
 
 @tasks.reacts_to(PAYMENT_METHOD_REPLACED)
 async def on_payment_method_replaced(tx: Tx, replaced: Sequence[PaymentMethodReplacedEvent]) -> None:
-    """Enqueue the jobs."""
+    """Enqueue the deletion of replaced payment methods."""
     jobs = [
         FORGET_PAYMENT_METHOD.new_job(
             DeletePaymentMethod(one.provider, one.customer, one.payment_method), unique=one.payment_method
@@ -76,7 +76,7 @@ async def delete_payment_method(
 
 @provider_tasks.job(CANCEL_PAYMENT)
 async def cancel_payment(dependencies: JobDependencies, context: JobContext, job: JobOf[CancelPayment]) -> Result:
-    """Cancel a payment attempt that must not be paid any more."""
+    """Cancel a payment attempt that must not be paid."""
     try:
         payment_context = PaymentContext(context.db, dependencies.provider, dependencies.limits)
         ended = await flows.cancel_payment(payment_context, job.details.payment)
@@ -87,7 +87,7 @@ async def cancel_payment(dependencies: JobDependencies, context: JobContext, job
 
 @provider_tasks.job(FINISH_PAYMENT)
 async def finish_payment(dependencies: JobDependencies, context: JobContext, job: JobOf[FinishPayment]) -> Result:
-    """Charge a saved payment method, or finish a call of a process that crashed between asking and recording (I5)."""
+    """Charge a saved payment method, or finish a call that a crash left unrecorded (I5)."""
     try:
         payment_context = PaymentContext(context.db, dependencies.provider, dependencies.limits)
         await flows.finish_payment(payment_context, job.details.payment)
@@ -105,7 +105,7 @@ def _result_of_failure(error: ProviderUnavailable) -> Result:
 
 
 async def _lost_calls_due_at(tx: Tx) -> datetime | None:
-    """Leases run out by real time: one that has is due now."""
+    """Now if a lease has expired (leases use real time), else None."""
     return tx.now if await leases.has_expired_leases(tx, ALL_PARTNERS, LEASE_KIND) else None
 
 
@@ -118,7 +118,7 @@ async def _recover_lost_calls(tx: Tx) -> int:
 tasks.periodic("donations.cancel_abandoned", service.next_due_at, service.cancel_abandoned_donations)
 tasks.periodic("donations.erase_donors", service.next_erasure_at, service.erase_donors)
 tasks.periodic("donations.recover_calls", _lost_calls_due_at, _recover_lost_calls)
-# Not more often: lists are exact without it, and a little slower the more there is to add up.
+# Not more often: lists are exact without it, but slow down as the totals become stale.
 tasks.periodic(
     "donations.refresh_totals", service.next_totals_refresh_at, service.refresh_list_totals, every=timedelta(minutes=1)
 )

@@ -1,4 +1,4 @@
-"""The donation of a date of a plan, and the attempts to charge it without the donor. The plan is locked."""
+"""The donation of a subscription's due date, and its off-session charges. The subscription is locked."""
 
 from dataclasses import replace
 from datetime import date
@@ -43,7 +43,7 @@ async def create_later_donation(tx: Tx, subscription: DonationSubscription, due_
 
 
 async def _covering_declaration(tx: Tx, subscription: DonationSubscription) -> UUID | None:
-    """What was declared when the plan began, for all donations to its charity; else by its user."""
+    """The declaration made when the subscription started, which covers its later donations; else the user's."""
     partner = Partner(subscription.partner_id)
     if subscription.money.currency != gift_aid_declarations_domain.CURRENCY:
         return None
@@ -71,7 +71,7 @@ async def set_amount(tx: Tx, donation: Donation, subscription: DonationSubscript
 
 
 async def charge_off_session(tx: Tx, subscription: DonationSubscription, donation: Donation, description: str) -> None:
-    """Charge a donation to the plan's payment method, right after the commit."""
+    """Charge a donation to the subscription's payment method, right after the commit."""
     assert subscription.provider is not None, "asked of plans that can be charged"
     payment = await payments.create_attempt(
         tx,

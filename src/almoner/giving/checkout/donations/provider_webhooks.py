@@ -25,12 +25,12 @@ def webhook_routes(
 ) -> list[BaseRoute]:
     """The webhook route, for wiring to mount.
 
-    ``disputed`` acts on a notice about the disputes of a provider's payment, ``refunded`` on one about a refund of it,
-    ``set_up`` on one about a page on which a donor saves a payment method; it is False for one of somebody else's.
+    ``disputed`` handles webhooks about a payment's disputes, ``refunded`` those about its refunds, ``set_up`` those
+    about a page for saving a payment method; it returns False if the page is not ours.
     """
 
     async def handle_webhook(request: Request) -> Response:
-        """Answer 2xx only when the notice and its effect are committed."""
+        """Respond with 2xx only after the webhook's effect is committed."""
         if request.path_params["provider"] != context.provider.name:
             raise NotFound("there is no such payment provider")
         body = await _read_body(request)
@@ -49,7 +49,7 @@ def webhook_routes(
                 own = await flows.handle_provider_webhook(context, event)
         if not own:
             _log.info("webhook_ignored", provider=context.provider.name, notice=event.id, type=event.type)
-        elif event.subject == "dispute":  # after the payment: it may be news as well
+        elif event.subject == "dispute":  # after the payment, which may have changed as well
             await disputed(event.payment)
         elif event.subject == "refund" and refunded is not None:
             await refunded(event.payment, event.refund)
@@ -58,7 +58,7 @@ def webhook_routes(
 
 
 async def _read_body(request: Request) -> bytes:
-    """The body, read no further than its limit. Raises ContentTooLarge."""
+    """Read the body up to its limit. Raises ContentTooLarge."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

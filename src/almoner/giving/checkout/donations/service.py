@@ -115,13 +115,13 @@ async def change_metadata(tx: Tx, partner: Partner, donation_id: UUID, patch: di
 
 
 async def load_session_donation(tx: Tx, session_id: UUID) -> SessionDonation:
-    """The session's donation and checkout state, from the database alone."""
+    """The session's donation and checkout state, from the database only."""
     donation = await store.find_newest_by_session(tx, session_id)
     return domain.session_donation_of(donation, await payments.newest_attempt(tx, donation.id) if donation else None)
 
 
 async def origin_of(tx: Tx, donation_id: UUID) -> DonationOrigin:
-    """Where a hosted donation comes from. Raises LookupError for any other."""
+    """The origin of a hosted donation. Raises LookupError for any other."""
     if (origin := await store.origin_of(tx, donation_id)) is None:
         raise LookupError(f"donation {donation_id} has no session")
     return origin
@@ -144,8 +144,8 @@ async def unpaid_provider_payment_id(tx: Tx, partner: Partner, donation_id: UUID
 async def apply_provider_state(tx: Tx, provider: str, provider_payment: ProviderPayment) -> None:
     """Apply a payment's state at the provider; idempotent and independent of order (M4).
 
-    Locks session, donation and payment, in this order, as everything does that needs more than one of them; for a later
-    gift of a plan the plan instead of the session, which is done with.
+    Locks session, donation and payment, in this order, as everywhere; for a later donation of a subscription, the
+    subscription instead of the session, which is completed.
     """
     payment = await payments.find_by_provider_payment(tx, provider, provider_payment)
     if payment is None:
@@ -177,7 +177,7 @@ async def apply_provider_state(tx: Tx, provider: str, provider_payment: Provider
 
 
 async def _lock_origin(tx: Tx, donation_id: UUID) -> DonationSession:
-    """The session that a donation comes from; locked, or where it is done with, the plan is."""
+    """The session of a donation, locked; for a later donation the subscription is locked instead."""
     origin = await origin_of(tx, donation_id)
     if origin.later_of is None:
         return await sessions.get_for_update(tx, origin.session_id)
@@ -195,7 +195,7 @@ async def _end_attempt(tx: Tx, donation: Donation, payment: Payment, provider_pa
 async def _apply_payment(
     tx: Tx, session: DonationSession, donation: Donation, payment: Payment, provider_payment: ProviderPayment
 ) -> None:
-    # First, whatever became of the donation: what never reached us is not sent back from what is ours.
+    # First, whatever the donation's state: money that never reached us must not be refunded from ours.
     reason = _foreign_reason(tx, provider_payment) or domain.unallocated_reason_of(
         session, donation, payments.payment_reference(payment.id), provider_payment, tx.now
     )
@@ -205,7 +205,7 @@ async def _apply_payment(
     await payments.update_attempt_status(tx, payment, "succeeded", provider_payment)
     received = await store.mark_received(tx, donation.id, payment.id)
     assert received is not None, "judged under the donation's lock"
-    # A transfer that was confirmed has completed it before (settled 5), the first gift of a plan has, too.
+    # A confirmed transfer has already completed the session (settled 5); so has a subscription's first donation.
     if donation.transfer_confirmed_at is None and donation.subscription_due_on is None:
         await sessions.complete(tx, session, donation.id)
     await emit_event(tx, domain.PAYMENT_RECEIVED, received)
@@ -255,7 +255,7 @@ def _foreign_reason(tx: Tx, provider_payment: ProviderPayment) -> UnallocatedRea
 async def _record_unallocated(
     tx: Tx, provider: str, provider_payment: ProviderPayment, payment: Payment | None, reason: UnallocatedReason
 ) -> None:
-    """Store the money apart, and tell the people who run the service (M5, M6)."""
+    """Record an unallocated payment, and alert the operators (M5, M6)."""
     if payment is not None:
         await payments.update_attempt_status(tx, payment, "held", provider_payment)
     if provider_payment.payment_method is not None:
@@ -266,7 +266,7 @@ async def _record_unallocated(
 async def confirm_transfer(tx: Tx, session: DonationSession, donation_id: UUID) -> Donation | None:
     """Record that the donor sent the bank transfer: completes the locked session (settled 5).
 
-    None when it was confirmed before, or is not waited for.
+    None if it was confirmed before or is not awaited.
     """
     if (confirmed := await store.confirm_transfer(tx, donation_id)) is not None:
         await sessions.complete(tx, session, donation_id)
@@ -276,7 +276,7 @@ async def confirm_transfer(tx: Tx, session: DonationSession, donation_id: UUID) 
 async def receive_unallocated_payment(tx: Tx, unallocated_payment: UnallocatedPayment, note: str, by: str) -> Donation:
     """Apply an unallocated bank transfer to its donation, on an operator's decision.
 
-    It is settled. A donation that was cancelled meanwhile stays so, and is made anew. Raises InvalidState.
+    The donation is settled at once. If it was cancelled meanwhile, a new one is created. Raises InvalidState.
     """
     source = await payments.find(tx, unallocated_payment.payment_id) if unallocated_payment.payment_id else None
     assert source is not None, "asked for before"
@@ -316,7 +316,7 @@ async def cancel_abandoned_donations(tx: Tx, limit: int = BATCH) -> int:
 
 
 async def cancel_later_donation(tx: Tx, donation_id: UUID) -> None:
-    """Cancel the unpaid donation of a date that is over; its plan is locked."""
+    """Cancel the unpaid donation of a due date that has passed; its subscription is locked."""
     if (cancelled := await store.cancel_unpaid(tx, donation_id)) is not None:
         await emit_event(tx, domain.CANCELLED, cancelled)
         await _enqueue_live_cancels(tx, [donation_id])
@@ -349,7 +349,7 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
 
 
 async def _enqueue_live_cancels(tx: Tx, donation_ids: list[UUID]) -> None:
-    """Have the provider end what must not be paid any more."""
+    """Enqueue the cancellation of open payment attempts at the provider."""
     live = await payments.list_payable_attempts(tx, donation_ids)
     await queue.enqueue_jobs(tx, [CANCEL_PAYMENT.new_job(CancelPayment(payment_id)) for payment_id in live])
 
@@ -360,14 +360,14 @@ async def enqueue_attempt_cancellation(tx: Tx, payment: Payment, due: datetime) 
 
 
 async def get_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID) -> Donation:
-    """One donation, locked until the transaction ends. Raises NotFound."""
+    """Lock one donation until the transaction ends, and return it. Raises NotFound."""
     if (donation := await store.get_for_update(tx, scope, donation_id)) is None:
         raise NotFound
     return donation
 
 
 async def lock_donations(tx: Tx, donation_ids: Sequence[UUID]) -> dict[UUID, Donation]:
-    """These donations, locked until the transaction ends."""
+    """Lock donations until the transaction ends, and return them by ID."""
     return {donation.id: donation for donation in await store_money.lock_donations(tx, donation_ids)}
 
 
@@ -421,7 +421,7 @@ async def donations_of_disbursement(
 async def assign_organisation(tx: Tx, donation: Donation, target_id: UUID) -> Donation:
     """Assign a locked donation to another nonprofit and notify the partner. Raises InvalidState.
 
-    It has gift aid no more: a declaration names its charity.
+    It loses Gift Aid, because a declaration is for one charity.
     """
     given = await store_money.assign_organisation(tx, donation.id, target_id)
     if given is None:
@@ -443,7 +443,7 @@ async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datet
 async def add_to_request(
     tx: Tx, partner: Partner, currency: str, cutoff_at: datetime, request_id: UUID, limit: int, max_total_minor: int
 ) -> tuple[int, Money, bool]:
-    """Add direct donations to a locked donation request: how many, their sum, whether it is full."""
+    """Add direct donations to a locked donation request; returns how many, their sum, and whether it is full."""
     asked, is_full = await store_requests.add_to_request(
         tx, partner, currency, cutoff_at, request_id, limit, max_total_minor
     )

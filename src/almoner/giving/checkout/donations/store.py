@@ -127,7 +127,7 @@ async def get_for_update(tx: Tx, scope: Partner | AllPartners, donation_id: UUID
 
 @across_partners("held")
 async def origin_of(tx: Tx, donation_id: UUID) -> DonationOrigin | None:
-    """Where a hosted donation comes from."""
+    """The origin of a hosted donation."""
     row = await tx.fetchrow(
         """
         select session_id, case when subscription_due_on is not null then subscription_id end from donation
@@ -204,7 +204,7 @@ async def update_amount(tx: Tx, donation_id: UUID, minor: int, cover_minor: int)
 
 
 async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation | None:
-    """Cancel a direct donation; None when its state does not allow it."""
+    """Cancel a direct donation; None if its state does not allow it."""
     row = await tx.fetchrow(
         f"""
         update donation set status = 'CANCELLED', cancelled_at = $3, status_changed_at = $3
@@ -219,7 +219,7 @@ async def cancel(tx: Tx, partner: Partner, donation_id: UUID) -> Donation | None
 
 @across_partners("held")
 async def cancel_unpaid(tx: Tx, donation_id: UUID) -> Donation | None:
-    """Cancel a hosted donation that was not paid; None when it was, or is cancelled."""
+    """Cancel an unpaid hosted donation; None if it is paid or already cancelled."""
     row = await tx.fetchrow(
         f"""
         update donation set status = 'CANCELLED', cancelled_at = $2, status_changed_at = $2
@@ -249,7 +249,7 @@ async def set_organisation(
 
 @across_partners("held")
 async def mark_received(tx: Tx, donation_id: UUID, payment_id: UUID) -> Donation | None:
-    """Move a donation to RECEIVED_PAYMENT; None when its state does not allow it."""
+    """Move a donation to RECEIVED_PAYMENT; None if its state does not allow it."""
     # Not all of DONATION.sources_of: from DISBURSED a returned disbursement leads here, never a payment (settled 5).
     row = await tx.fetchrow(
         f"""
@@ -316,10 +316,11 @@ async def set_metadata(tx: Tx, partner: Partner, donation_id: UUID, metadata: di
 async def cancel_abandoned_donations(tx: Tx, before: datetime, limit: int, *, awaited: bool) -> list[Donation]:
     """Cancel up to ``limit`` unpaid hosted donations, oldest first, skipping locked ones (S4).
 
-    ``awaited``: those whose bank transfer was confirmed by then; else those that were created by then and were not.
+    ``awaited``: donations whose bank transfer was confirmed before ``before``; else donations created before it without
+    a confirmed transfer.
     """
     due = "transfer_confirmed_at" if awaited else "created_at"
-    # A date of a plan ends with the rules of the plan.
+    # Donations of a subscription's due dates expire by the rules of the subscription.
     unpaid = "type = 'hosted' and transfer_confirmed_at is null and subscription_due_on is null"
     which = "transfer_confirmed_at is not null" if awaited else unpaid
     rows = await tx.fetch(
@@ -372,7 +373,7 @@ _FORGOTTEN: Final = """
 status = 'CANCELLED' and num_nonnulls(first_name, last_name, email, message, dedication) > 0
     and not exists (select from unallocated_payment where donation_id = donation.id)
 """
-"""Cancelled and never paid: not even money that had to be held, whose donor may have to be found."""
+"""Cancelled and never paid, nor with an unallocated payment, whose donor may have to be found."""
 
 
 class ErasedDonors(NamedTuple):
@@ -422,7 +423,7 @@ async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> 
 
 
 async def declaration_of_first_donation(tx: Tx, partner: Partner, session_id: UUID) -> UUID | None:
-    """The declaration of the first donation of a session's plan."""
+    """The declaration of the first donation of a session's subscription."""
     found: UUID | None = await tx.fetchval(
         """
         select gift_aid_id from donation

@@ -1,9 +1,8 @@
-"""SQL for lists of donations: a page is a walk along one index, its exact total is added up from tallies (P7).
+"""SQL for lists of donations: a page is a scan of one index, its exact total the sum of stored totals (P7).
 
-Identifiers begin with the millisecond of the donation's creation, so a range of moments bounds the walk as well. As in
-``platform.lists`` the statement names its number of rows and walks by row comparison: PostgreSQL keeps its plan, and
-takes the one index that has the rows in order, whatever the statistics say. Walks and counts read that index alone; the
-rows of the page are fetched last.
+IDs begin with the millisecond of creation, so a time range also bounds the scan. As in ``platform.lists``, the
+statement states its number of rows and uses row comparison: PostgreSQL then keeps its plan and uses the one index in
+the right order, whatever the statistics. Scans and counts read that index only; the page's rows are fetched last.
 """
 
 from collections.abc import Mapping
@@ -23,7 +22,7 @@ from almoner.platform.http.paging import Page, Position
 
 _NAMES: Final = ("user_id", "organisation_id", "status", "donation_request_id", "giving_link_id", "start", "end")
 _MOMENTS: Final = {"start": "(created_at >= {}) is true", "end": "(created_at < {}) is true"}
-"""As a range of moments five in a thousand would be thought to be left; nearly all are, of a range of identifiers."""
+"""With plain time ranges the planner expects 0.5 % of the rows to remain; within a range of IDs nearly all do."""
 _WALKS: Final = (
     ("giving_link_id", ("giving_link_id", "partner_id")),
     ("user_id", ("user_id", "partner_id")),
@@ -31,9 +30,10 @@ _WALKS: Final = (
     ("organisation_id", ("organisation_id", "partner_id", "status")),
     ("status", ("status", "partner_id")),
 )
-"""What an index of donations begins with; the first whose filter is there is walked, for each status if need be.
+"""The leading columns of each index of donations; the first with a given filter is scanned, for each status if needed.
 
-No other index begins with the same column: it would look half sorted, and be preferred for its place in the table.
+No other index begins with the same column: it would look half sorted, and be preferred for its correlation with the
+table.
 """
 _STATUSES: Final = ("ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "DISBURSED", "CANCELLED")
 _PARTIAL: Final = frozenset({"giving_link_id", "donation_request_id", "user_id"})
@@ -47,7 +47,7 @@ _DRIFT: Final = """
 select coalesce(max(id_drift(id, created_at)), 1000) as ms from donation
 where partner_id = {} and id_drift(id, created_at) > 1000
 """
-"""How far a donation's identifier may be from its moment: the widest of the few that are off by more than a second."""
+"""How far an ID may be from the donation's time: the maximum among the few that are off by more than a second."""
 
 
 class _Arguments:
@@ -67,7 +67,7 @@ _BY_AMOUNT: Final = (lists.SortKey("currency", "bpchar"), lists.SortKey("amount_
 async def list_page(
     tx: Tx, partner: Partner, page_: Page, filters: DonationFilters, sort: DonationSort = "id"
 ) -> tuple[list[Donation], int]:
-    """One page in reading order and the exact total, in one statement. Sorted by amount it has no filters."""
+    """One page in reading order and the exact total, in one statement. A list sorted by amount has no filters."""
     if sort == "amount":
         columns, shown = store.BASE_COLUMNS, "shares_donor_details"
         rows, total = await lists.list_sorted_page(
@@ -90,7 +90,7 @@ def cursor_position_of(donation: Donation, sort: DonationSort) -> Position:
 
 
 async def _page_of_few(tx: Tx, partner: Partner, page: Page, filters: DonationFilters) -> tuple[list[Record], int]:
-    """Of one session or one donor: their donations are few, whatever else is asked of them."""
+    """A page of one session's or one donor's donations, which are few enough to filter without an index."""
     put = _Arguments()
     conditions = [f"partner_id = {put(partner.id)}"]
     if filters.session_id is not None:
@@ -140,12 +140,12 @@ async def _filtered_page(tx: Tx, partner: Partner, page: Page, filters: Donation
 
 
 def _keys(given: Mapping[str, object]) -> tuple[str, ...]:
-    """The columns of the index to walk, but for the identifier."""
+    """The columns of the index to scan, without the ID."""
     return next((keys for name, keys in _WALKS if name in given), ("partner_id",))
 
 
 def _index_ranges(given: Mapping[str, object]) -> list[Mapping[str, object]]:
-    """The ranges of the index that what is given comes to."""
+    """The index ranges that the filters select."""
     if "status" in given or "status" not in _keys(given):
         return [given]
     return [{**given, "status": status} for status in _STATUSES]
@@ -161,7 +161,7 @@ def _walk(put: _Arguments, mine: str, page: Page, given: Mapping[str, object]) -
 
 
 def _range_query(put: _Arguments, mine: str, page: Page, given: Mapping[str, object]) -> str:
-    """What is given, as a range of the one index that has it in order."""
+    """The filters as a range of the one index with the right order."""
     low, high = _bounds(put, given)
     if page.after_id is not None and page.reads_descending:
         high = f"least({high}, {put(page.after_id)}::uuid)"
@@ -180,7 +180,7 @@ def _range_query(put: _Arguments, mine: str, page: Page, given: Mapping[str, obj
 
 
 def _counts(put: _Arguments, mine: str, given: Mapping[str, object]) -> list[str]:
-    """The numbers that come to what is given: any order does, and equality tells how few they are."""
+    """The counts that add up to the filters' total, with equality, which the planner estimates well."""
     counts, keys = [], _keys(given)
     if "partner_id" in keys:
         low, high = _bounds(put, given)
@@ -188,7 +188,7 @@ def _counts(put: _Arguments, mine: str, given: Mapping[str, object]) -> list[str
         unknown = [f"{key} in {_STATUSES}" for key in keys if key not in {*given, "partner_id"}]
         same = [f"partner_id = {mine}", *known, *unknown, f"id > {low}", f"id < {high}"]
         counts.append(" and ".join([*same, *_unindexed_filters(put, mine, given)]))
-    else:  # any column of the index by itself would lead to another one, and to everybody's donations
+    else:  # a condition on one index column would lead to another index, and to all partners' donations
         columns = ", ".join((*keys, "id"))
         for one in _index_ranges(given):
             low, high = _bounds(put, one)
@@ -199,7 +199,7 @@ def _counts(put: _Arguments, mine: str, given: Mapping[str, object]) -> list[str
 
 
 def _unindexed_filters(put: _Arguments, mine: str, given: Mapping[str, object]) -> list[str]:
-    """What the index does not go by, in words that lead to no other index: an average tells nothing of this one."""
+    """The filters that the index does not cover, written so that the planner uses no other index."""
     keys = _keys(given)
     return [
         *(f"{key} is not null" for key in keys if key in _PARTIAL),
@@ -213,7 +213,7 @@ def _unindexed_filters(put: _Arguments, mine: str, given: Mapping[str, object]) 
 
 
 def _bounds(put: _Arguments, given: Mapping[str, object]) -> tuple[str, str]:
-    """Between which identifiers the rows are, without both."""
+    """The lowest and highest ID of the rows, both exclusive."""
     low, high = _LEAST, _GREATEST
     if isinstance(start := given.get("start"), datetime):
         low = f"least_id({put(_ms(start))}::bigint - (select ms from drift))"
@@ -227,12 +227,12 @@ def _ms(moment: datetime) -> int:
 
 
 def _count_query(put: _Arguments, mine: str, given: Mapping[str, object]) -> str:
-    """Of one user's or one request's donations: counted as they are."""
+    """Count the donations of one user or one request directly."""
     return f"select {' + '.join(_counts(put, mine, given))} as total"
 
 
 def _tally_query(put: _Arguments, mine: str, filters: DonationFilters) -> str:
-    """Added up by whole days; what they are too many or too few by at the ends of the range is counted."""
+    """Sum the stored totals of whole days; the differences at both ends of the range are counted."""
     whole, parts = _days(filters.start, filters.end)
     stored = {name: value for name in ("organisation_id", "status") if (value := getattr(filters, name)) is not None}
     sums = ["select 0::bigint as n"]
@@ -255,7 +255,7 @@ _Part = tuple[Literal["+", "-"], datetime, datetime]
 
 
 def _days(start: datetime | None, end: datetime | None) -> tuple[_Whole | None, list[_Part]]:
-    """The days (UTC) that a range comes nearest to, None without any, and the parts to add and to take off."""
+    """The whole days (UTC) nearest to a range, None without any, and the parts to add and subtract."""
     start, end = (moment.astimezone(UTC) if moment else None for moment in (start, end))
     if start and end and start >= end:
         return None, []
@@ -271,7 +271,7 @@ def _days(start: datetime | None, end: datetime | None) -> tuple[_Whole | None, 
 
 
 def _nearest(moment: datetime) -> datetime:
-    """The nearest beginning of a day: less than half a day's donations are counted."""
+    """The nearest start of a day, so that less than half a day's donations are counted."""
     day = datetime.combine(moment.date(), time(), UTC)
     return day + _DAY if moment - day > _DAY / 2 and moment.date() < date.max else day
 

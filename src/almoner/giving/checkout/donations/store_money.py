@@ -1,4 +1,4 @@
-"""SQL for what becomes of a donation's money after it was received: settled, paid out, returned, given to another."""
+"""SQL for a received donation's money: settlement, disbursement, return and reassignment."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,7 +11,7 @@ from almoner.kit.money import Money
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Partner, Tx
 
-# The update's own table has the same columns: each is named with it.
+# The updated table has the same columns, so each is qualified with it.
 _RETURNED: Final = ", ".join([*(f"d.{column}" for column in BASE_COLUMNS.split(", ")), DONOR_SHOWN_COLUMN])
 
 _LOCK_DONATIONS: Final = f"select {COLUMNS} from donation where id = any($1::uuid[]) order by id for no key update"
@@ -19,7 +19,7 @@ _LOCK_DONATIONS: Final = f"select {COLUMNS} from donation where id = any($1::uui
 
 @across_partners("held")
 async def lock_donations(tx: Tx, donation_ids: Sequence[UUID]) -> list[Donation]:
-    """These donations, in one order, locked until the transaction ends."""
+    """Lock donations in a fixed order until the transaction ends."""
     return [donation_from_row(row) for row in await tx.fetch(_LOCK_DONATIONS, sorted(donation_ids))]
 
 
@@ -44,10 +44,10 @@ _PAYABLE: Final = """
 settled_at is not null and disbursement_id is null and disputed_at is null and withdrawn_minor = refunded_minor
     and (withdrawn_minor = 0 or withdrawn_minor < settled_minor)
 """
-"""Not on its way back, not disputed, and something left; as the index ``donation_payable`` has it."""
+"""Settled, in no disbursement, not disputed, not being refunded; as in the index ``donation_payable``."""
 
 _OWED: Final = "greatest(0, settled_minor - withdrawn_minor)"
-"""Of a settled one, in minor units."""
+"""The amount owed for a settled donation, in minor units."""
 
 UNPAID_BALANCES: Final = f"""
 select distinct partner_id, organisation_id, settled_currency from donation where {_PAYABLE} order by 1, 2, 3
@@ -67,7 +67,7 @@ where partner_id = $1 and organisation_id = $2 and {_PAYABLE} order by 3
 
 
 async def list_unpaid_balances(tx: Tx, partner: Partner, organisation_id: UUID) -> list[DisbursementBatch]:
-    """Like ``balances_awaiting_disbursement``, for one partner and nonprofit."""
+    """Like ``unpaid_balances``, for one partner and nonprofit."""
     return [DisbursementBatch(*row) for row in await tx.fetch(UNPAID_BALANCES_OF, partner.id, organisation_id)]
 
 
@@ -129,7 +129,7 @@ from oldest where d.id = oldest.id returning {_RETURNED}
 
 @across_partners("held")
 async def mark_disbursed(tx: Tx, disbursement_id: UUID, limit: int) -> list[Donation]:
-    """Move donations of a disbursement that was paid to DISBURSED."""
+    """Move donations of a paid disbursement to DISBURSED."""
     rows = await tx.fetch(MARK_DISBURSED, disbursement_id, tx.now, limit)
     return sorted((donation_from_row(row) for row in rows), key=lambda donation: donation.id)
 

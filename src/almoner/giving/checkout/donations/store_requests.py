@@ -1,4 +1,4 @@
-"""SQL for direct donations that partners are asked for, and that their money covers."""
+"""SQL for direct donations that partners are invoiced for and pay."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -24,7 +24,7 @@ with recursive unasked (partner_id, currency) as (
 )
 select partner_id, currency::text from unasked order by 1, 2
 """
-"""One index probe for each, however many donations they have."""
+"""One index probe for each partner and currency, however many donations they have."""
 
 
 class UninvoicedGroup(NamedTuple):
@@ -42,7 +42,7 @@ async def uninvoiced_groups(tx: Tx) -> list[UninvoicedGroup]:
 
 @across_partners("sweep")
 async def oldest_uninvoiced_at(tx: Tx) -> datetime | None:
-    """When the oldest donation was made that nobody was asked for."""
+    """When the oldest uninvoiced donation was created."""
     found: datetime | None = await tx.fetchval("select min(created_at) from donation where status = 'ACTIVE'")
     return found
 
@@ -78,7 +78,7 @@ async def add_to_request(
 ) -> tuple[list[Donation], bool]:
     """Add the oldest donations to a donation request that the caller has locked, up to ``max_total_minor``.
 
-    Those, and whether the next one is too much for this request.
+    Returns them, and whether the next one would exceed the request's maximum.
     """
     rows = await tx.fetch(_ADD_TO_REQUEST, partner.id, currency, cutoff_at, request_id, limit, tx.now, max_total_minor)
     asked = sorted((donation_from_row(row) for row in rows if row["id"] is not None), key=lambda donation: donation.id)

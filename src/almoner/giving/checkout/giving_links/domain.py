@@ -1,4 +1,4 @@
-"""Giving links: permanent pages at ``/g/{slug}``, and who may be given to by one (settled 11)."""
+"""Giving links: permanent pages at ``/g/{slug}``, and which nonprofits accept donations by them (settled 11)."""
 
 import re
 import unicodedata
@@ -51,9 +51,9 @@ class InvalidMetadata(BadRequest):
 class GivingLink:
     """A permanent donation page for some organisations or a category; the donor chooses one.
 
-    Amounts of ``options`` and ``goal_minor`` are in the minor unit of its one currency; without ``currencies`` donors
-    give in any that the organisation receives. ``allowed_origins``: sites that may show its form in a frame.
-    ``shows_progress``: the page says how much was given by it, and by how many.
+    Amounts of ``options`` and ``goal_minor`` are in minor units of its only currency; without ``currencies``, donors
+    may give in any that the organisation receives. ``allowed_origins``: sites that may show its form in a frame.
+    ``shows_progress``: the page shows the amount raised and the number of donors.
     """
 
     id: UUID
@@ -86,8 +86,8 @@ class GivingLink:
 class Recipient:
     """An organisation of a giving link.
 
-    ``id``: of its principal record. ``refuses``: it has opted out of giving links. ``flagged``: its verification is in
-    doubt.
+    ``id``: its principal record's. ``refuses``: it opted out of giving links. ``flagged``: its verification has an open
+    flag.
     """
 
     named: UUID
@@ -99,7 +99,7 @@ class Recipient:
 
     @property
     def problem(self) -> str | None:
-        """Why nobody can give to it by a giving link; None if they can."""
+        """Why it cannot receive donations by a giving link; None if it can."""
         if not self.receives:
             return "cannot accept donations: they go to nonprofits that their register lists as active"
         if self.refuses:
@@ -119,7 +119,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The amount raised through a link in its currency, less refunds, and the number of donors."""
+    """The amount raised through a link in its currency, minus refunds, and the number of donors."""
 
     raised_minor: int
     donors: int

@@ -27,7 +27,7 @@ from almoner.platform.files import media
 from almoner.platform.files.images import Image
 
 _RANDOM: Final = 6
-"""Characters that make a slug unlike others; as many more where no title lends words."""
+"""The length of a slug's random suffix; a title without usable letters gets a slug of twice that."""
 _LONGEST_REASON: Final = 2000
 _OPTIONS: Final = {
     "suggested_amounts": "suggested",
@@ -56,7 +56,7 @@ _LISTS: Final = frozenset({"organisation_ids", "currencies", "frequencies", "all
 async def create(
     tx: Tx, partner: Partner, link_input: GivingLinkInput, slug: str | None, payable: Collection[str] | None
 ) -> GivingLink:
-    """A new link. ``payable``: the currencies that donors can pay in here.
+    """Create a link. ``payable``: the currencies that donors can pay in here.
 
     Raises IncorrectParams, OrganisationNotFound, CategoryNotFound, CannotAcceptDonations, SlugTaken, InvalidMetadata.
     """
@@ -116,7 +116,7 @@ async def update(
 
 
 async def set_image(tx: Tx, partner: Partner, link_id: UUID, image: Image) -> GivingLink:
-    """Show the picture in place of an earlier one. Raises NotFound."""
+    """Set the link's image in place of an earlier one. Raises NotFound."""
     before = await _lock(tx, partner, link_id)
     key = await media.insert(tx, image.content, image.media_type)
     changed = replace(before, image_key=key, updated_at=tx.now)
@@ -138,7 +138,7 @@ async def block_nonprofit(tx: Tx, organisation_id: UUID, reason: str, by: str) -
 
 
 async def allow_nonprofit(tx: Tx, organisation_id: UUID) -> bool:
-    """Allow giving links for a nonprofit again; False if they are allowed. Raises NotFound."""
+    """Allow giving links for a nonprofit again; False if they are already allowed. Raises NotFound."""
     organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     return await store.delete_refusal(tx, organisation.id)
 
@@ -152,7 +152,7 @@ async def _lock(tx: Tx, partner: Partner, link_id: UUID) -> GivingLink:
 async def _changed(
     tx: Tx, partner: Partner, before: GivingLink, link_input: GivingLinkInput, payable: Collection[str] | None
 ) -> GivingLink:
-    """The link with what is said of it, once that has been checked with what stays."""
+    """The link with the changes of ``link_input``, validated as a whole."""
     values = {_MEMBERS[name]: _stored(name, value) for name, value in link_input.values.items() if name in _MEMBERS}
     options = {_OPTIONS[name]: _stored(name, value) for name, value in link_input.values.items() if name in _OPTIONS}
     problems: list[str] = []
@@ -180,7 +180,7 @@ def _stored(name: str, value: Any) -> Any:
 async def _whom(
     tx: Tx, partner: Partner, before: GivingLink, values: dict[str, Any], problems: list[str]
 ) -> dict[str, Any]:
-    """Organisations or a category, by their ids. Raises OrganisationNotFound, CategoryNotFound."""
+    """Resolve the given organisations or category. Raises OrganisationNotFound, CategoryNotFound."""
     named: Sequence[str] = values.get("organisation_ids") or ()
     category: str | None = values.get("category_id")
     if bool(named) == bool(category):
@@ -208,7 +208,7 @@ async def _whom(
 
 
 async def _check_recipients(tx: Tx, partner: Partner, link: GivingLink) -> None:
-    """Raises CannotAcceptDonations, IncorrectParams."""
+    """Check that the link's organisations accept donations. Raises CannotAcceptDonations, IncorrectParams."""
     recipients: Sequence[Recipient] = await store.list_recipients(tx, partner, link.organisation_ids)
     refused = [(one, one.problem) for one in recipients if one.problem is not None]
     if refused:
@@ -246,7 +246,7 @@ def _problems(tx: Tx, link: GivingLink, link_input: GivingLinkInput, payable: Co
 
 
 def _metadata(before: GivingLink, given: Any) -> Any:
-    """Merged as everywhere; null removes all. Raises InvalidMetadata."""
+    """Merge the metadata as everywhere; null removes all. Raises InvalidMetadata."""
     if given is None:
         return None
     if found := metadata_rules.find_metadata_problems(given, merged=True):

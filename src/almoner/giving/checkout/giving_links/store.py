@@ -1,4 +1,4 @@
-"""SQL for giving links. None is ever deleted: a slug is never given again."""
+"""SQL for giving links. They are never deleted, so a slug is never reused."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -81,7 +81,7 @@ async def insert(tx: Tx, partner: Partner, link: GivingLink) -> bool:
 
 
 async def update(tx: Tx, partner: Partner, link: GivingLink) -> None:
-    """Store the changed members of a locked one."""
+    """Store the changes of a locked link."""
     await tx.execute(
         """
         update giving_link set
@@ -115,7 +115,7 @@ async def get_for_update(tx: Tx, partner: Partner, link_id: UUID) -> GivingLink 
 
 @across_partners("link")
 async def find_by_slug(tx: Tx, slug: str) -> GivingLink | None:
-    """The link of a public address."""
+    """The link with a slug."""
     row = await tx.fetchrow(f"select {_COLUMNS} from giving_link where slug = $1", slug)
     return _link(row) if row else None
 
@@ -163,7 +163,7 @@ order by n
 
 
 async def list_recipients(tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]) -> list[Recipient]:
-    """Those of these organisations that the partner sees, in this order, and whether they accept donations."""
+    """Return the organisations that the partner can see, in the given order, with whether they accept donations."""
     rows = await tx.fetch(_RECIPIENTS, partner.id, organisation_ids)
     return [
         Recipient(
@@ -179,7 +179,7 @@ async def list_recipients(tx: Tx, partner: Partner, organisation_ids: Sequence[U
 
 
 async def find_progress(tx: Tx, partner: Partner, link_id: UUID, currency: str) -> Progress:
-    """The amount raised through a link in a currency, less refunds."""
+    """The amount raised through a link in a currency, minus refunds."""
     row = await tx.fetchrow(
         """
         select coalesce(sum(amount_minor - greatest(withdrawn_minor, refunded_minor)), 0)::bigint as raised,
@@ -196,7 +196,7 @@ async def find_progress(tx: Tx, partner: Partner, link_id: UUID, currency: str) 
 
 
 async def insert_refusal(tx: Tx, refusal: Refusal) -> bool:
-    """Store a refusal; False if the organisation has one."""
+    """Store an opt-out; False if the organisation already has one."""
     made = await tx.fetchval(
         """
         insert into giving_link_refusal (organisation_id, reason, refused_by, refused_at) values ($1, $2, $3, $4)
@@ -219,7 +219,7 @@ async def delete_refusal(tx: Tx, organisation_id: UUID) -> bool:
 
 
 async def list_refusals(tx: Tx, limit: int) -> list[Refusal]:
-    """The newest refusals."""
+    """The newest opt-outs."""
     rows = await tx.fetch(
         """
         select organisation_id, reason, refused_by, refused_at from giving_link_refusal

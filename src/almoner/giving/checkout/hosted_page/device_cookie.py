@@ -37,7 +37,7 @@ def browser_fingerprint_of(request: Request, vault: Vault) -> BrowserFingerprint
 
 
 def _read_cookie(request: Request, vault: Vault) -> bytes | None:
-    """The random part of the cookie, None without one that we signed."""
+    """The random part of the cookie; None without a cookie that we signed."""
     try:
         raw = urlsafe_b64decode(request.cookies.get(_COOKIE, ""))
     except ValueError:

@@ -21,9 +21,9 @@ _UNREADABLE: Final = {
     AmountProblem.TOO_LARGE: "give.problem.amount.too_large",
 }
 _MOST: Final = 100_000
-"""The largest gift on the page, in least amounts."""
+"""The maximum donation on the page, as a multiple of the minimum."""
 
-# Whole units: least, then four suggestions.
+# Whole units: the minimum, then four suggestions.
 _AMOUNTS: Final[dict[str, tuple[int, ...]]] = {
     "AED": (5, 50, 100, 250, 500),
     "BDT": (100, 500, 1_000, 2_500, 5_000),
@@ -95,7 +95,7 @@ def donation_amounts_for(currency: str, options: DonationOptions = NO_OPTIONS) -
 
 
 def find_amount_problems(options: DonationOptions, currency: str) -> list[str]:
-    """A sentence for each amount of the options that nobody could give."""
+    """A sentence for each invalid amount in the options."""
     usual = donation_amounts_for(currency)
     minimum, maximum = options.minimum or usual.minimum, options.maximum or usual.maximum
     problems = []

@@ -1,6 +1,6 @@
 """The page on which a donor enters the code sent by email (H6, H11).
 
-No picture, no puzzle, no script, nobody else involved: the code may be typed, pasted, or filled in by the browser.
+It needs no image, puzzle, script or third party: the code can be typed, pasted or filled in by the browser.
 """
 
 from typing import Final
@@ -63,7 +63,7 @@ class EmailCodePages:
             return opened
         gift = opened.giving.gift
         if gift.state is CheckoutState.UNDER_WAY and gift.url is not None:
-            return redirect_to(gift.url)  # the form was sent twice, and the first time was right
+            return redirect_to(gift.url)  # the form was sent twice, and the first code was right
         if (typed := self._typed(opened)) is None:
             return redirect_to(f"/give/{opened.name}")
         posted = await self._give.read_form(opened)
@@ -85,7 +85,7 @@ class EmailCodePages:
     async def _check(self, opened: OpenedSession, form: DonationForm, code: str) -> Response:
         gift = self._give.read_details(opened, form)
         if not isinstance(gift, DonationDetails):
-            return redirect_to(f"/give/{opened.name}")  # something has changed since: the form says what
+            return redirect_to(f"/give/{opened.name}")  # the form shows what has changed
         async with self._db.write() as tx:
             answer = await card_testing.check_code(tx, opened.id, form.email, code)
         if answer is CodeResult.RIGHT:
@@ -93,7 +93,7 @@ class EmailCodePages:
         return self._page(opened, form, status=422, problem=_PROBLEMS[answer])
 
     def _typed(self, opened: OpenedSession) -> DonationForm | None:
-        """The donation that waits for the code, None when the session takes none any more."""
+        """The form input that waits for the code; None if the session no longer accepts one."""
         state = opened.giving.gift.state
         over = opened.giving.status != "open" or not opened.giving.accepts_donations
         if over or state in (CheckoutState.PAID, CheckoutState.HELD):

@@ -1,4 +1,4 @@
-"""The button that other sites embed: one script, the only thing here that another origin may load."""
+"""The button that other sites embed: one script, our only resource that other origins may load."""
 
 import re
 from hashlib import sha256
@@ -23,20 +23,20 @@ def embed_script(catalogues: TranslationCatalogues) -> bytes:
         tag: [catalogues.language(tag).text(key) for key in ("embed.give", "embed.new_tab", "embed.close")]
         for tag in catalogues.offered_languages
     }
-    # Without its comments and indentation; there is nothing else to make it small with.
+    # Only comments and indentation are removed; there is no other minifier here.
     source = re.sub(r"/\*.*?\*/\n|(?<=\n) +(//[^\n]*\n)?", "", _SCRIPT.read_text("utf-8"), flags=re.DOTALL)
     return source.replace(_WORDS, f"const words = {msgspec.json.encode(words).decode()};").encode()
 
 
 def routes(catalogues: TranslationCatalogues) -> list[Route]:
-    """The script's address. Its name stays, so browsers ask again after an hour."""
+    """The route of the script. Its URL is permanent, so browsers revalidate it after an hour."""
     content = embed_script(catalogues)
     etag = f'"{sha256(content).hexdigest()[:32]}"'
     headers = {
         "Cache-Control": "public, max-age=3600",
         "ETag": etag,
         "X-Content-Type-Options": "nosniff",
-        # Module scripts and integrity checks ask by CORS; CORP lets pages that isolate themselves load it.
+        # Module scripts and integrity checks need CORS; CORP lets cross-origin isolated pages load it.
         "Access-Control-Allow-Origin": "*",
         "Cross-Origin-Resource-Policy": "cross-origin",
         "Content-Security-Policy": "default-src 'none'",

@@ -1,6 +1,6 @@
-"""Keeps a donor's form input in an encrypted cookie until the donation is made.
+"""Keeps a donor's form input in an encrypted cookie until the donation is created.
 
-It never comes from the database: a link that was passed on shows nothing of whoever used it before.
+It is never loaded from the database, so a forwarded link shows nothing about an earlier visitor.
 """
 
 import zlib
@@ -17,9 +17,9 @@ from almoner.platform.crypto import DecryptionFailed, Vault
 
 _CONTEXT: Final = "give:keepsake"
 _PART: Final = 3_700
-"""Characters of one cookie: with name and attributes below the 4,096 that browsers keep.
+"""The size of one cookie: with name and attributes below the browsers' limit of 4,096 characters.
 
-Three parts hold the longest names, addresses and messages that a form takes, in any script.
+Three cookies hold the form's longest names, addresses and messages in any script.
 """
 
 

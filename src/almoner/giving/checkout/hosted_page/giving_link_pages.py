@@ -1,7 +1,7 @@
-"""The pages of giving links: the same for everybody, and written to by nobody until a donor sends the form.
+"""Pages of giving links, identical for all visitors; nothing is stored until a donor submits the form.
 
-A GET sets no cookie. The form is that of a session, which is made when it is sent; from then on the donor is on the
-session's pages, under their limits.
+A GET sets no cookie. The form becomes a session when it is submitted; from then on the donor is on the session's pages,
+with their limits.
 """
 
 from dataclasses import dataclass, replace
@@ -43,12 +43,14 @@ from almoner.platform.pages.translations import FALLBACK, Language
 from almoner.platform.ratelimit import RateLimit, RateLimiter
 
 _SENDING: Final = RateLimit("giving_link_form", 0.5, 60)
-"""Forms that one client network may send: a hall full of people, and no more sessions than cards may be tried."""
+"""How many forms one client network may submit: enough for an event, but not more sessions than allowed card
+attempts.
+"""
 _SEARCHING: Final = RateLimit("giving_link_search", 2, 60)
 _PAGE: Final = 25
 _LAST_PAGE: Final = 40
 _SEARCHED_FROM: Final = 8
-"""A list of more nonprofits than these has a search."""
+"""A list of more nonprofits than this has a search."""
 _COOKIE_SECONDS: Final = 49 * 3600
 _QR_SECONDS: Final = 24 * 3600
 
@@ -76,7 +78,7 @@ class OpenedLink:
 
 
 class LinkClosed(Exception):
-    """The link does not accept donations. ``kind``: of the page that says so."""
+    """The link does not accept donations. ``kind``: the page to show."""
 
     def __init__(self, kind: str, name: str = "", account: PartnerAccount | None = None) -> None:
         super().__init__(kind)
@@ -126,7 +128,7 @@ class GivingLinkPages:
 
     @with_error_pages
     async def show(self, request: Request) -> Response:
-        """The form, or the nonprofits of which the donor chooses one."""
+        """Show the form, or the nonprofits to choose from."""
         return await self._show(request)
 
     @with_error_pages
@@ -181,7 +183,7 @@ class GivingLinkPages:
         return await self._proceed(request, made, typed, gift)
 
     async def qr_code(self, request: Request) -> Response:
-        """The link's address as a picture to print."""
+        """The link's QR code for printing."""
         async with self._db.read() as tx:
             link = await self._find(tx, request)
         kind = request.path_params["kind"]
@@ -201,7 +203,7 @@ class GivingLinkPages:
         return await giving_links.find_by_slug(tx, slug) if is_slug(slug) else None
 
     async def _open(self, tx: Tx, request: Request) -> OpenedLink:
-        """The link of the path. Raises NotFound, LinkClosed."""
+        """The link of the request's path. Raises NotFound, LinkClosed."""
         if (link := await self._find(tx, request)) is None:
             raise NotFound
         partner = Partner(link.partner_id)
@@ -217,7 +219,7 @@ class GivingLinkPages:
         return OpenedLink(request, link, account, request.state.language, issuer, request.url.path)
 
     async def _chosen(self, tx: Tx, opened: OpenedLink, named: str | None) -> UUID | None:
-        """The nonprofit to give to; None while the donor is to choose. Raises NotFound, LinkClosed."""
+        """The chosen nonprofit; None if the donor still has to choose. Raises NotFound, LinkClosed."""
         link = opened.link
         wanted = self._ids.parse("organisation", named) if named else None
         if wanted is None and len(link.organisation_ids) != 1:
@@ -239,7 +241,7 @@ class GivingLinkPages:
         return found.id
 
     async def _view(self, tx: Tx, opened: OpenedLink, organisation_id: UUID, currency: str | None) -> SessionView:
-        """What a session of the link would show. Raises LinkClosed."""
+        """The view of a session that the link would create. Raises LinkClosed."""
         link = opened.link
         cause = await service.nonprofit_profile_of(tx, opened.partner, organisation_id)
         taken = tuple(code for code in cause.receives if code in self._checkout.currencies)
@@ -269,7 +271,7 @@ class GivingLinkPages:
         return SessionView(session, opened.account, "open", replace(cause, receives=offered), nothing, exhausted=False)
 
     async def _context(self, tx: Tx, opened: OpenedLink, giving: SessionView, *, framed: bool = False) -> LinkContext:
-        """What the form says of the link."""
+        """The link's details for the form."""
         link, session, query = opened.link, giving.session, opened.request.query_params
         assert session.currency is not None, "it was chosen"
         language = self.views.language(giving)
@@ -335,12 +337,12 @@ class GivingLinkPages:
         )
 
     def _wait(self, request: Request) -> int | None:
-        """Seconds until this client's network may send a form again, None if it may now."""
+        """Seconds until the client's network may submit a form again; None if it may now."""
         network = network_of_client(request.client.host) if request.client else ""
         return self._limiter.count_call(_SENDING, network, self._db.deployment.clock.real_now().timestamp()).retry_after
 
     async def _make_session(self, opened: OpenedLink, giving: SessionView, reference: str) -> SessionView:
-        """Store the session of the form. Raises LinkClosed if the link or the nonprofit has been closed meanwhile."""
+        """Store the session of the form. Raises LinkClosed if the link or the nonprofit was closed meanwhile."""
         named = prefill.reference_of(reference)
         metadata = {**({"reference": named} if named else {}), **(giving.session.metadata or {})} or None
         async with self._db.write() as tx:
@@ -364,7 +366,7 @@ class GivingLinkPages:
     async def _proceed(
         self, request: Request, giving: SessionView, form: DonationForm, details: DonationDetails
     ) -> Response:
-        """On to the session's pages, as whoever opens its own link."""
+        """Continue on the session's pages, as for a session's own link."""
         name = self._ids.text("donationsession", giving.session.id)
         visit = link_sessions.begin_link_session(self._vault, PAGE_PURPOSE, giving.session.id, name)
         response = await self._give.proceed_to_payment(OpenedSession(request, name, visit, giving), form, details)
@@ -373,7 +375,7 @@ class GivingLinkPages:
         return response
 
     async def _choice(self, tx: Tx, opened: OpenedLink, *, framed: bool = False) -> Response:
-        """The nonprofits of which the donor chooses one."""
+        """The page with the nonprofits to choose from."""
         query = opened.request.query_params
         text, number = clean_text(query.get("q", ""))[:200], _page_number(query.get("page", ""))
         if opened.link.category_id is not None:
@@ -424,7 +426,7 @@ class GivingLinkPages:
         return results.organisations, results.total > start + _PAGE and number < _LAST_PAGE
 
     def _card(self, opened: OpenedLink, one: Organisation, language: Language) -> dict[str, Any]:
-        city = one.city.title() if one.city and one.city.isupper() else one.city  # registers write in capitals
+        city = one.city.title() if one.city and one.city.isupper() else one.city  # registers often use capitals
         country = formats.country_name(one.country_code, language.locale)
         return {
             "name": one.shown_name,
@@ -454,7 +456,7 @@ def _page_number(text: str) -> int:
 
 
 def _qr_code(url: str, kind: str) -> bytes:
-    import segno  # on first use
+    import segno  # imported on first use
 
     out = BytesIO()
     made = segno.make(url, error="m", micro=False)

@@ -1,4 +1,4 @@
-"""Reads the notices that an operator writes for giving links and regular donations: a TOML file."""
+"""Parses the operator's legal notices for giving links and regular donations: a TOML file."""
 
 import tomllib
 from pathlib import Path

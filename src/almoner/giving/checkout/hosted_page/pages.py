@@ -1,6 +1,6 @@
-"""The addresses of the hosted page. POST needs cookie, token and origin.
+"""The routes of the hosted page. POST needs cookie, token and origin.
 
-GET settles a choice not yet made and asks the provider about a payment that was begun, no more.
+GET only stores a default language and currency, and refreshes a started payment.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -48,8 +48,8 @@ from almoner.platform.pages.rendering import PageRenderer
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _OVER: Final = (CheckoutState.PAID, CheckoutState.HELD, CheckoutState.AWAITED)
-_COOKIE_SECONDS: Final = 49 * 3600  # a day of the session, an hour of grace, and a day to look at the thanks
-_FORM_COOKIE_SECONDS: Final = 2 * 3600  # requests stay small; who comes back later types again
+_COOKIE_SECONDS: Final = 49 * 3600  # a day of the session, an hour of grace, and a day for the thank-you page
+_FORM_COOKIE_SECONDS: Final = 2 * 3600  # keeps requests small; later the donor types again
 
 
 class PagesWithViews(Protocol):
@@ -73,7 +73,7 @@ class OpenedSession:
 
     @property
     def id(self) -> UUID:
-        """The session."""
+        """The session's ID."""
         return self.giving.session.id
 
 
@@ -90,7 +90,7 @@ def with_error_pages(handler: Handler[S]) -> Handler[S]:
             return self.views.message_page(request, "expired", 410, "clock")
         except SessionCompleted:
             return redirect_to(f"/give/{request.path_params['id']}/thanks")
-        except AccountPaused:  # while the form was being handled
+        except AccountPaused:  # while handling the form
             return self.views.message_page(request, "paused", 409, "info")
         except TooManyTries:
             return self.views.message_page(request, "tries", 410, "lock")
@@ -137,7 +137,7 @@ class DonationPages:
             raise NotFound
         name = self._db.deployment.ids.text("donationsession", session_id)
         response = redirect_to(f"/give/{name}")
-        # A second tab keeps the first one's visit: a new one would void the form that is open there.
+        # A second tab reuses the first one's cookie: a new one would invalidate the form that is open there.
         visit = link_sessions.find_link_session(request, self._vault, PAGE_PURPOSE, session_id, name)
         visit = visit or link_sessions.begin_link_session(self._vault, PAGE_PURPOSE, session_id, name)
         visit.set_cookie(response, seconds=_COOKIE_SECONDS)
@@ -163,7 +163,7 @@ class DonationPages:
         if isinstance(opened, Response):
             return opened
         if (posted := await self.read_form(opened)) is None:
-            if opened.giving.gift.state in _OVER:  # a form that was left open: nobody is asked to send it again
+            if opened.giving.gift.state in _OVER:  # the form was left open: show the current one instead
                 return self._after(opened, opened.giving.gift)
             return self._form(opened, DonationForm(), status=403, notice=FormNotice("give.again", alert=True))
         giving = opened.giving
@@ -237,9 +237,9 @@ class DonationPages:
     async def _another_plan(
         self, opened: OpenedSession, form: DonationForm, details: DonationDetails, browser: BrowserFingerprint
     ) -> tuple[bool, bool]:
-        """Whether the donor is asked about a second plan for the nonprofit, and whether a code was sent instead.
+        """Whether to ask the donor about a second subscription for the nonprofit, and whether a code was sent instead.
 
-        Only who reads the mail of an address is told that there is a plan. Raises RateLimited.
+        Only someone with access to the mailbox learns that a subscription exists. Raises RateLimited.
         """
         if details.frequency == "one_time" or form.another:
             return False, False
@@ -255,7 +255,7 @@ class DonationPages:
     async def _begin(
         self, opened: OpenedSession, form: DonationForm, details: DonationDetails, browser: BrowserFingerprint
     ) -> SessionDonation | None:
-        """The payment; None when a code was sent instead. Raises RateLimited, ServiceUnavailable."""
+        """Start the payment; None if a code was sent instead. Raises RateLimited, ServiceUnavailable."""
         by_bank = form.way == TRANSFER and details.money.currency in self._checkout.accounts
         begin = (self._checkout.transfer if by_bank else None) or self._checkout.begin
         try:
@@ -270,7 +270,8 @@ class DonationPages:
     async def handle_provider_return(self, request: Request) -> Response:
         """Handle the donor's return from the provider's page.
 
-        Without the cookie, as a bank's app opens another browser, the token tells how the payment stands, not who pays.
+        Without the cookie, because a bank's app may open another browser, the token only shows the payment's status,
+        not the donor.
         """
         session_id, name, visit = self._visited(request)
         payment_id = await self._returned(request, session_id)
@@ -322,7 +323,7 @@ class DonationPages:
         return self.views.message_page(request, "cookieless", 403, "link")
 
     def _visited(self, request: Request) -> tuple[UUID, str, LinkSession | None]:
-        """The session of the address, its id there, and the visit if there is one. Raises NotFound."""
+        """The session of the URL, its ID there, and the visit if there is one. Raises NotFound."""
         name = request.path_params["id"]
         session_id = self._db.deployment.ids.parse("donationsession", name)
         if session_id is None:
@@ -330,7 +331,7 @@ class DonationPages:
         return session_id, name, link_sessions.find_link_session(request, self._vault, PAGE_PURPOSE, session_id, name)
 
     async def _returned(self, request: Request, session_id: UUID) -> UUID | None:
-        """The session's payment that the token of the address names, None without such a token."""
+        """The session's payment named by the URL's token; None without one."""
         payment_id = self._vault.read_page_token(RETURN_PURPOSE, request.query_params.get("token", ""))
         if payment_id is None:
             return None
@@ -338,7 +339,7 @@ class DonationPages:
             return payment_id if await service.is_payment_of_session(tx, session_id, payment_id) else None
 
     async def _load(self, request: Request, session_id: UUID) -> SessionView:
-        """The session with language and currency, which are settled on the way."""
+        """Load the session; chooses its language and currency if they are not set."""
         async with self._db.read() as tx:
             found = service.limit_currencies(await service.load_session(tx, session_id), self._checkout.currencies)
         undecided = found.session.language is None or found.session.currency is None
@@ -348,7 +349,7 @@ class DonationPages:
         if undecided and found.status == "open" and not link_sessions.is_speculative_request(request):
             async with self._db.write() as tx:
                 giving = await service.store_language_currency(tx, giving)
-        request.state.language = giving.session.language  # what goes wrong later is told in it
+        request.state.language = giving.session.language  # later errors are shown in this language
         return giving
 
     async def _reported(self, request: Request, giving: SessionView) -> Response:
@@ -373,7 +374,7 @@ class DonationPages:
         return session.filled_success_url(self._db.deployment.ids.text("donationsession", session.id))
 
     def _after(self, opened: OpenedSession, gift: SessionDonation) -> Response:
-        """Where a donor goes who has been at the provider."""
+        """The page for a donor who returns from the provider."""
         match gift.state:
             case CheckoutState.PAID:
                 response = redirect_to(self._success_url(opened.giving) or f"/give/{opened.name}/thanks")
@@ -390,7 +391,7 @@ class DonationPages:
 
     async def _gift(self, opened: OpenedSession) -> Response:  # noqa: C901 (one for each state)
         giving = opened.giving
-        if "token" in opened.request.query_params:  # back from the provider: it leaves the address (H1)
+        if "token" in opened.request.query_params:  # remove the provider's parameters from the URL (H1)
             return redirect_to(f"/give/{opened.name}")
         if giving.gift.state is CheckoutState.AWAITED:
             return redirect_to(f"/give/{opened.name}/transfer")
@@ -418,14 +419,14 @@ class DonationPages:
                 return self._form(opened, typed)
 
     async def _held(self, giving: SessionView) -> Response:
-        """What came by bank may be accepted yet; a card's money goes back."""
+        """The page for an unallocated payment: a bank transfer may still be accepted, a card payment is refunded."""
         assert giving.gift.donation is not None, "it has a payment"
         async with self._db.read() as tx:
             by_bank = await bank_transfers.find_newest_payment(tx, giving.gift.donation) is not None
         return self.views.session_message_page(giving, "transfer_held" if by_bank else "held", 200, "info")
 
     async def _started(self, opened: OpenedSession, form: DonationForm) -> Response:
-        """The form over a payment that was begun; that nothing has been charged is said when its provider says so."""
+        """The form for a started payment; says that nothing was charged only if the provider does."""
         gift, key = opened.giving.gift, "give.paying"
         if not link_sessions.is_speculative_request(opened.request):
             with suppress(ServiceUnavailable):
@@ -469,7 +470,7 @@ class DonationPages:
         return self.views.waiting_page(giving, gift.donation, _retry_address(request), gift.url)
 
     def _in_grace(self, giving: SessionView) -> bool:
-        """Whether an attempt that was under way at expiry may still finish (settled 5)."""
+        """Whether an attempt that was in progress at expiry may still finish (settled 5)."""
         return self._clock.now() < giving.session.grace_ends_at()
 
     def amounts_of(self, giving: SessionView) -> domain.DonationAmounts:
@@ -479,6 +480,6 @@ class DonationPages:
 
 
 def _retry_address(request: Request) -> str:
-    """Where to look again: with the token of the address, if it has one."""
+    """The URL to reload, with the token of this one if it has one."""
     token = request.query_params.get("token")
     return f"/give/{request.path_params['id']}/return" + (f"?{urlencode({'token': token})}" if token else "")

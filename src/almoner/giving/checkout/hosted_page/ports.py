@@ -1,4 +1,4 @@
-"""What the page needs of the flows that call the payment provider; wiring provides it."""
+"""The port to the flows that call the payment provider; wiring provides it."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from almoner.kit.money import EXPONENTS
 class LegalNotice:
     """A legal notice that must be shown when donations for nonprofits of a place are requested.
 
-    ``state``: part of the country; None: all of it. ``regular``: shown to donors before they agree to a regular
+    ``state``: a state of the country; None for all. ``regular``: shown to donors before they agree to a regular
     donation, on giving links and the pages of sessions; others are shown on giving links.
     """
 
@@ -37,14 +37,13 @@ class Disclosures:
 class Checkout:
     """The payment functions that the pages need, assembled by wiring.
 
-    ``origin``: scheme, host and port of the provider's pages. ``begin`` promises the donation and opens its payment;
-    ``url`` of what it answers is the provider's page. It raises SessionExpired, SessionCompleted, TooManyTries,
-    RateLimited, CodeRequired and ServiceUnavailable. ``handle_provider_return`` asks the provider, also about the
-    attempt that it is given, and says where the session stands; it raises ServiceUnavailable. ``tariff``: what the
-    provider keeps of a payment. ``currencies``: what it takes.
+    ``origin``: scheme, host and port of the provider's pages. ``begin``: creates the donation and its payment; the
+    result's payment URL is the provider's page. Raises SessionExpired, SessionCompleted, TooManyTries, RateLimited,
+    CodeRequired, ServiceUnavailable. ``handle_provider_return``: refreshes the payment, also the given attempt; raises
+    ServiceUnavailable. ``tariff``: the provider's fee. ``currencies``: those that it accepts.
 
-    ``accounts``: our own by currency. ``transfer``: as ``begin``, by bank transfer to one of them; ``url`` is our own
-    page of its details.
+    ``accounts``: our own by currency. ``transfer``: like ``begin``, for a bank transfer to one of them; the payment URL
+    is our page with the details.
     """
 
     origin: str

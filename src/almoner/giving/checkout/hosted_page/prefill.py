@@ -17,17 +17,17 @@ from almoner.platform.pages import formats
 _FILLED: Final = ("amount", "frequency", "firstName", "lastName", "email", "designation", "reference")
 _KEPT: Final = (*_FILLED, "currency", "lang")
 _MAX_REFERENCE: Final = 250
-"""As a value of metadata."""
+"""The limit of a metadata value."""
 _AMOUNT: Final = re.compile(r"\d{1,15}(?:\.\d{1,4})?", re.ASCII)
 
 
 def is_prefilled(query: Mapping[str, str]) -> bool:
-    """Whether the page is for one reader."""
+    """Whether the URL has prefilled values, so that the page is for one visitor."""
     return any(query.get(name) for name in _FILLED)
 
 
 def preserved_parameters(query: Mapping[str, str]) -> dict[str, str]:
-    """The query parameters that later pages need, too."""
+    """The query parameters that later pages need."""
     return {name: clean_text(query[name])[:MAX_LENGTH] for name in _KEPT if query.get(name)}
 
 
@@ -59,7 +59,7 @@ def prefilled_form(
 
 
 def _minor(text: str, amounts: DonationAmounts) -> int | None:
-    """The amount, written with a point and without separators whatever the language; None if it cannot be given."""
+    """The amount in minor units, written with a point and no separators in any language; None if it is not allowed."""
     if not _AMOUNT.fullmatch(text):
         return None
     whole, _, part = text.partition(".")

@@ -1,4 +1,4 @@
-"""What the page shows of a session and its nonprofit, and the choice of language and currency (settled 4)."""
+"""Loads what the page shows of a session and its nonprofit, and chooses language and currency (settled 4)."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ _MISSION_LENGTH: Final = 240
 class NonprofitProfile:
     """A nonprofit as donors see it on the page and the receipt.
 
-    ``logo``: an address on the page's own origin.
+    ``logo``: a URL on the page's own origin.
     """
 
     name: str
@@ -57,13 +57,13 @@ class NonprofitProfile:
 
     @property
     def monogram(self) -> str:
-        """One or two letters that stand for the name."""
+        """One or two initials of the name."""
         words = [word for word in self.name.split() if word[0].isalpha()] or [self.name]
         return "".join(word[0] for word in words[:2]).upper()
 
     def location_parts(self, locale: Locale) -> list[str]:
-        """City, state and country name for display: ``Washington``, ``DC``, ``United States``."""
-        city = self.city.title() if self.city and self.city.isupper() else self.city  # registers write in capitals
+        """City, state and country name for display, such as Washington, DC, United States."""
+        city = self.city.title() if self.city and self.city.isupper() else self.city  # registers often use capitals
         return [part for part in (city, self.state, formats.country_name(self.country_code, locale)) if part]
 
 
@@ -71,8 +71,8 @@ class NonprofitProfile:
 class SessionView:
     """Everything that the donation page shows about a session.
 
-    ``exhausted``: as many cards were tried as one session takes (H6). ``partner``: whose donor it is.
-    ``next_donation_at``: of the plan that the donation has begun.
+    ``exhausted``: the session's card attempts are used up (H6). ``partner``: the session's partner.
+    ``next_donation_at``: of the subscription that the donation started.
     """
 
     session: DonationSession
@@ -122,7 +122,7 @@ async def load_session(tx: Tx, session_id: UUID) -> SessionView:
 
 
 async def is_payment_of_session(tx: Tx, session_id: UUID, payment_id: UUID) -> bool:
-    """Whether an attempt is one of the session's."""
+    """Whether a payment attempt belongs to the session."""
     payment = await payments.find(tx, payment_id)
     return payment is not None and await donations.session_id_of(tx, payment.donation_id) == session_id
 
@@ -135,7 +135,7 @@ async def has_regular_donation(tx: Tx, session: DonationSession, email: str) -> 
 
 
 def limit_currencies(giving: SessionView, currencies: Collection[str]) -> SessionView:
-    """The view with only the currencies that the payment provider takes."""
+    """The view with only the currencies that the payment provider accepts."""
     received = tuple(code for code in giving.cause.receives if code in currencies)
     return replace(giving, cause=replace(giving.cause, receives=received))
 
@@ -146,7 +146,7 @@ async def load_nonprofit(tx: Tx, session: DonationSession) -> NonprofitProfile:
 
 
 async def nonprofit_profile_of(tx: Tx, partner: Partner, organisation_id: UUID) -> NonprofitProfile:
-    """A nonprofit as donors are shown it. Raises NotFound."""
+    """A nonprofit as shown to donors. Raises NotFound."""
     organisation = await organisations.get(tx, partner, organisation_id)
     registry = await registries.get(tx, organisation.registry_id)
     return NonprofitProfile(
@@ -165,10 +165,10 @@ async def nonprofit_profile_of(tx: Tx, partner: Partner, organisation_id: UUID) 
 def choose_language_currency(
     giving: SessionView, accept_language: str | None, catalogues: TranslationCatalogues, today: date
 ) -> SessionView:
-    """The view with a default language and currency where none was chosen (settled 4).
+    """The view with a default language and currency if none was chosen (settled 4).
 
     The donor's language if it is offered, else English; the currency of the donor's region if the nonprofit receives
-    it, else US dollar.
+    it, else US dollars.
     """
     session = giving.session
     language = (

@@ -1,4 +1,4 @@
-"""The page of a bank transfer: where to send it, that the donor has sent it, and that it is waited for (settled 5)."""
+"""The page of a bank transfer: its details, the donor's confirmation, and its status (settled 5)."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -58,7 +58,7 @@ class TransferPages:
         return self.views.transfer_page(opened.giving, transfer, action=action, csrf=opened.visit.csrf, notice=notice)
 
     async def _reported(self, opened: OpenedSession) -> AwaitedTransfer | None:
-        """What the donor is told, None when no transfer is waited for. Raises ServiceUnavailable without an account."""
+        """The transfer to show; None if none is awaited. Raises ServiceUnavailable without an account."""
         gift = opened.giving.gift
         if gift.donation is None or gift.state not in (CheckoutState.UNDER_WAY, CheckoutState.AWAITED):
             return None

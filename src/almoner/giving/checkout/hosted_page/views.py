@@ -1,4 +1,4 @@
-"""The faces of the hosted page: from what is known to the templates."""
+"""Renders the hosted page: from the state to the templates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from almoner.platform.pages.server_error import ServerErrorResponse
 from almoner.platform.pages.translations import FALLBACK, Language
 
 _WIDE: Final = 7
-"""An amount of more characters than this needs half the width of a small window."""
+"""An amount with more characters than this gets half the width of a small window."""
 
 _WAITS: Final = {
     WaitReason.SLOW: "give.wait.slow",
@@ -37,14 +37,15 @@ _WAITS: Final = {
     WaitReason.CODES: "give.code.later",
     WaitReason.CODES_CROWDED: "give.wait.codes",
 }
-_MOST_MINUTES: Final = 90  # a longer wait is told in hours
+_MOST_MINUTES: Final = 90  # longer waits are shown in hours
 
 
 @dataclass(frozen=True, slots=True)
 class FormNotice:
     """A notice above the donation form, such as a required wait.
 
-    ``alert``: something went wrong. ``pay_url``: a payment to go on with. ``seconds``: until it is worth trying again.
+    ``alert``: something went wrong. ``pay_url``: a started payment to continue. ``seconds``: the wait until the next
+    try.
     """
 
     key: str
@@ -63,7 +64,7 @@ class FormNotice:
 
 @dataclass(frozen=True, slots=True)
 class FrequencyChoice:
-    """How often a donor may give. ``day``: of the second donation; None for a single one."""
+    """A frequency that the donor can choose. ``day``: of the second donation; None for a single one."""
 
     value: str
     chosen: bool
@@ -72,11 +73,11 @@ class FrequencyChoice:
 
 @dataclass(frozen=True, slots=True)
 class LinkContext:
-    """What the form shows of its giving link.
+    """The details of the giving link that shows the form.
 
-    ``words``: the partner's title and text. ``hidden``: fields that the form sends back. ``others``: where another
-    nonprofit can be chosen. ``currencies``: each with its address. ``raised``, ``donors``: None where that is not
-    shown. ``framed_by``: the sites that may show it in a frame; it then leads the whole window onwards.
+    ``words``: the partner's title and text. ``hidden``: fields that the form sends back. ``others``: the URL to choose
+    another nonprofit. ``currencies``: each with its URL. ``raised_minor``, ``donors``: None if not shown.
+    ``framed_by``: the sites that may show it in a frame; its links then open in the whole window.
     """
 
     url: str
@@ -113,7 +114,7 @@ class EmailForm:
 
 
 class HostedPageViews:
-    """Renders every state. ``provider_origin``: where the form leads after the post. ``notices``: of the operator."""
+    """Renders every state. ``provider_origin``: where the form redirects after POST. ``notices``: the operator's."""
 
     def __init__(self, pages: PageRenderer, provider_origin: str, notices: Sequence[LegalNotice] = ()) -> None:
         self._pages = pages
@@ -142,7 +143,7 @@ class HostedPageViews:
     ) -> Response:
         """The form. ``transfer``: the donor may pay by bank transfer instead. ``link``: the giving link that shows it.
 
-        ``shared``: the request of a page that is the same for everybody.
+        ``shared``: the request, for a page that is identical for all visitors.
         """
         language = self.language(giving)
         context: dict[str, Any] = {
@@ -176,7 +177,7 @@ class HostedPageViews:
         return _with_retry_after(page, notice)
 
     def legal_notices(self, giving: SessionView, language: Language, *, regular: bool) -> list[tuple[str, str]]:
-        """The place and the text of the operator's notices for the nonprofit's country."""
+        """The place and text of each of the operator's notices for the nonprofit's country."""
         country = giving.cause.country_code
         return [
             (one.state or formats.country_name(country, language.locale) or country, one.text)
@@ -253,7 +254,10 @@ class HostedPageViews:
     def thanks_page(
         self, giving: SessionView, donation: Donation, form: EmailForm | None = None, *, status: int = 200
     ) -> Response:
-        """The money is here. ``form``: for the donor's own browser, where the donor is shown by name and address."""
+        """The page after the payment was received.
+
+        ``form``: only in the donor's own browser, where name and address are shown.
+        """
         language, named = self.language(giving), form is not None
         undelivered = form is not None and donation.receipt_delivery == "undeliverable"
         return self._pages.render_page(
@@ -275,7 +279,7 @@ class HostedPageViews:
         )
 
     def _follow_url(self, donation: Donation) -> str:
-        """The private page of the donation, as its receipt will name it."""
+        """The URL of the donation's private page, as in its receipt."""
         token = self._pages.deployment.vault.page_token(GIFT_PAGE_PURPOSE, donation.id)
         return f"/{GIFT_PAGE_PURPOSE}?token={token}"
 
@@ -349,20 +353,20 @@ class HostedPageViews:
 
 
 def redirect_to(url: str) -> Response:
-    """Onwards by GET."""
+    """Redirect with GET (303)."""
     return RedirectResponse(url, 303, NO_PAGE)
 
 
 def _with_retry_after(page: Response, notice: FormNotice | None) -> Response:
-    """The page, with the wait for programs when its notice tells one."""
+    """The page with a Retry-After header if its notice has a wait."""
     if notice is not None and notice.seconds:
         page.headers["Retry-After"] = str(notice.seconds)
     return page
 
 
 def _qr(text: str) -> str:
-    """A picture that banking apps read (EPC069-12 asks for correction M)."""
-    import segno  # on first use
+    """A QR code for banking apps (EPC069-12 requires error correction level M)."""
+    import segno  # imported on first use
 
     return segno.make(text, error="m", micro=False, encoding="utf-8").svg_data_uri(
         scale=5, border=4, dark="#000", light="#fff"
@@ -370,7 +374,7 @@ def _qr(text: str) -> str:
 
 
 def mask_email(email: str) -> str:
-    """Enough of an address for its owner: ``a•••@example.org``."""
+    """An email address masked for its owner: ``a•••@example.org``."""
     local, _, domain = email.rpartition("@")
     return f"{local[:1]}•••@{domain}"
 
@@ -392,7 +396,7 @@ def _nonprofit_context(giving: SessionView, language: Language) -> dict[str, obj
 def _amounts_context(
     giving: SessionView, amounts: DonationAmounts, tariff: FeeSchedule, language: Language
 ) -> dict[str, object]:
-    """What the form says of amounts and what is kept of them."""
+    """The template values of amounts and fees."""
     currency, locale, suggested = amounts.currency, language.locale, amounts.suggested
     shown = [formats.format_money(minor, currency, locale, short=True) for minor in suggested]
     return {
@@ -412,7 +416,7 @@ def _amounts_context(
 
 
 def _fee(tariff: FeeSchedule, currency: str, language: Language) -> tuple[str, int, float]:
-    """The share that a provider keeps, in words, the fixed part, and the share as a number."""
+    """The provider's fee: its percentage as text, the fixed part in minor units, and the percentage as a number."""
     share, fixed = tariff.share_and_fixed(currency)
     return formats.format_share(share, language.locale), fixed, share
 
@@ -427,9 +431,9 @@ def _names(form: DonationForm, language: Language) -> list[tuple[str, str, str, 
 
 
 def _gift_aid_context(giving: SessionView, form: DonationForm, language: Language) -> dict[str, object]:
-    """What gift aid says and asks for; the statement is HMRC's and stays in English, whatever the page's language."""
+    """The template values of Gift Aid; HMRC's statement stays in English in any language."""
     offered, charity = giving.session.frequencies, giving.cause.name
-    statements = []  # with both, the style sheet shows that of the chosen frequency
+    statements = []  # with both, the style sheet shows the one of the chosen frequency
     if "one_time" in offered:
         statements.append(("once", STATEMENT.format(charity=charity), "give.giftaid.meaning"))
     if offered != ONE_TIME:
@@ -447,7 +451,7 @@ def _gift_aid_context(giving: SessionView, form: DonationForm, language: Languag
 
 
 def _in_order(problems: Problems, language: Language) -> Problems:
-    """The problems as their fields stand on the page."""
+    """The problems in the order of their fields on the page."""
     if not formats.is_family_name_first(language.locale) or "first_name" not in problems:
         return problems
     moved = {"first_name": problems["first_name"]}
@@ -457,7 +461,7 @@ def _in_order(problems: Problems, language: Language) -> Problems:
 
 
 def _values(amounts: DonationAmounts, language: Language) -> dict[str, str]:
-    """What the sentences about amounts name. The example shows the language's own decimal mark."""
+    """The values for the sentences about amounts. The example uses the language's decimal mark."""
     locale = language.locale
     first, second = (*amounts.suggested[:2], *amounts.suggested[-1:])[:2]
     example = min(second + (second - first) // 2, amounts.maximum)

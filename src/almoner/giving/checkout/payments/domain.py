@@ -1,4 +1,4 @@
-"""Payments at a provider: attempts, their states at the provider, and when a payment is unallocated (M4-M6)."""
+"""Payments at a provider: attempts, their states at the provider, and why a payment is unallocated (M4-M6)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from almoner.kit.states import Lifecycle
 PAYMENT: Final = Lifecycle(
     "payment",
     {
-        # An attempt that we took for ended may still turn out to be paid: the provider has the last word.
+        # A cancelled attempt may still turn out to be paid: the provider's state counts.
         "starting": frozenset({"open", "succeeded", "held", "failed", "cancelled"}),
         "open": frozenset({"succeeded", "held", "failed", "cancelled"}),
         "failed": frozenset({"succeeded", "held"}),
@@ -27,7 +27,7 @@ _WHOLE: Final = 10_000  # basis points
 RETURN_PURPOSE: Final = "return"
 """The purpose of the token in a payment's return URL: it shows the payment's status, but nothing about the payer."""
 BANK_TRANSFER: Final = "bank_transfer"
-"""Donors' transfers to our own account, named like a provider. Our bank's statement lines report them."""
+"""The provider name of donors' transfers to our own account, which bank statements report."""
 
 TRANSFER_LIFETIME: Final = timedelta(days=30)  # settled 5: once the donor has confirmed it
 MAX_TRIES: Final = 5  # H6: cards tried on one payment, and in one session
@@ -60,13 +60,11 @@ class UnallocatedReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """One attempt to pay a donation. ``provider_payment``, ``url``: None until the provider has answered.
+    """One attempt to pay a donation. ``provider_payment``, ``url``: None until the provider has responded.
 
-    ``attempts``: how many times a card was tried on it, as far as we know; ``max_attempts``: how many times at most
-    (H6).
-    ``pages_url``, ``api_url``: our own base addresses when it began, so that asking again asks for the same (I6).
-    ``off_session``: a saved payment method is charged without the donor. ``called_at``: since when its provider may
-    know of it.
+    ``attempts``: card attempts that we know of; ``max_attempts``: their limit (H6). ``pages_url``, ``api_url``: our own
+    base URLs when it started, so that a repeated call is identical (I6). ``off_session``: a saved payment method is
+    charged without the donor. ``called_at``: when the provider was first called.
     """
 
     id: UUID
@@ -96,20 +94,20 @@ class DeclineAction(StrEnum):
     """How to proceed after a saved payment method was declined."""
 
     RETRY = "retry"
-    """The bank may take it on another day."""
+    """The bank may accept it on another day."""
     ASK_DONOR = "ask_donor"
-    """Only the donor can put it right: the card has expired, or its details are wrong."""
+    """Only the donor can fix it: the card has expired, or its details are wrong."""
     AUTHENTICATE = "authenticate"
-    """The bank wants to ask the donor, who must be led to a page."""
+    """The bank requires authentication, so the donor must visit a page."""
     NEVER = "never"
-    """The bank never takes this method again; trying costs a fee. Another one may be asked for."""
+    """The bank will never accept this method; trying again costs a fee. The donor may add another."""
     REVOKED = "revoked"
-    """The donor has told the bank to stop: nothing may be charged any more."""
+    """The donor revoked the mandate at the bank: nothing may be charged any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decline:
-    """Why a saved payment method was not charged. ``code``: the bank's reason, for us alone; never shown to donors."""
+    """Why a saved payment method was not charged. ``code``: the bank's reason; internal, never shown to donors."""
 
     action: DeclineAction
     code: str
@@ -117,9 +115,9 @@ class Decline:
 
 @dataclass(frozen=True, slots=True)
 class SavedPaymentMethod:
-    """A payment method that a donor left at a provider to be charged later. ``customer``: who owns it there.
+    """A payment method that a donor left at a provider to be charged later.
 
-    ``expires_at``: the last second of the card's last month, UTC.
+    ``customer``: its owner's ID at the provider. ``expires_at``: the end of the card's last month, UTC.
     """
 
     customer: str
@@ -134,8 +132,8 @@ class SavedPaymentMethod:
 class ProviderPayment:
     """A payment as fetched from its provider.
 
-    ``url``: None once nothing can be paid there any more. ``attempts``: how many times a card was tried. ``live``: real
-    money. ``ours``: whether it goes to our own account there. ``payment_method``: what it has saved, once it is paid.
+    ``url``: None if it can no longer be paid there. ``attempts``: card attempts. ``live``: whether it is real money.
+    ``ours``: whether it goes to our own account there. ``payment_method``: the saved payment method, once paid.
     ``decline``: why a saved payment method was not charged.
     """
 
@@ -153,7 +151,7 @@ class ProviderPayment:
 
 @dataclass(frozen=True, slots=True)
 class ProviderSetup:
-    """A page on which a donor saves a payment method without paying. ``payment_method``: once it has succeeded."""
+    """A page on which a donor saves a payment method without paying. ``payment_method``: None until it succeeds."""
 
     id: str
     url: str | None
@@ -167,9 +165,9 @@ class ProviderSetup:
 class ProviderEvent:
     """A verified provider webhook; its content is only a hint to fetch (M5).
 
-    ``payment``: what the provider calls the payment that it is about, or that is disputed. It may have several names
-    for it: ``id`` of what ``fetch`` answers to any of them is the one that is kept. For other subjects it is what the
-    provider calls the setup or the saved payment method. ``refund``: of one about a refund.
+    ``payment``: the provider's ID of the payment, or of the setup or saved payment method for those subjects. A payment
+    may have several IDs; the ``id`` that fetching it returns is the one that we store. ``refund``: the refund's ID, if
+    it is about one.
     """
 
     id: str
@@ -192,9 +190,9 @@ class DisputeStatus(StrEnum):
 class ProviderDispute:
     """A dispute as fetched from its provider.
 
-    ``money``: what the provider has drawn, without its own fee. ``live``: real money. ``payment``: what the payment is
-    kept as, where it was asked for by another of its names. ``evidence_due_at``: until when the provider accepts
-    evidence; None if it never did or has stopped.
+    ``money``: the debited amount, without the provider's fee. ``live``: whether it is real money. ``payment``: the
+    payment's ID as we store it, if it was fetched by another one. ``evidence_due_at``: the provider's deadline for
+    evidence; None if it accepts none any more.
     """
 
     id: str
@@ -223,7 +221,7 @@ class ProviderRefund:
 class FeeSchedule:
     """A provider's fee: basis points plus a fixed part.
 
-    ``fixed_minor``: the fixed part by currency, in its minor units; none for a currency that is not there.
+    ``fixed_minor``: the fixed part by currency, in its minor units; 0 for a missing currency.
     """
 
     basis_points: int
@@ -245,7 +243,7 @@ class FeeSchedule:
     def gross_up(self, gift: Money) -> Money:
         """The smallest payment that leaves this amount after the fee. Raises MoneyError."""
         whole = gift.minor + self.fixed_minor.get(gift.currency, 0)
-        # Rounding moves the fee by half a unit at most, so the answer is this or just above.
+        # Rounding moves the fee by at most half a unit, so the result is this or slightly more.
         least = max(gift.minor, (whole * _WHOLE - _WHOLE // 2) // (_WHOLE - self.basis_points))
         total = Money(least, gift.currency)
         while total - self.fee_for(total) < gift:
@@ -262,11 +260,11 @@ class NoSuchPayment(ProviderFailure):
 
 
 class ForeignPaymentError(NoSuchPayment):
-    """The provider's payment was not created by this service."""
+    """The provider call failed; it is safe to repeat with the same key."""
 
 
 class PaymentMethodGone(ProviderFailure):
-    """The saved payment method is not at the provider any more: nothing was charged."""
+    """The provider no longer has the saved payment method: nothing was charged."""
 
 
 class RefundRefused(ProviderFailure):

@@ -1,4 +1,4 @@
-"""What giving needs of a payment provider. Implementations are adapters; one contract test runs on all of them."""
+"""The port to payment providers. Implementations are adapters; one contract test covers all of them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from almoner.kit.money import Money
 class FutureUse:
     """The donor's consent to later charges; also shown on the provider's page.
 
-    ``text``: in the page's language. ``version``: of the text. ``email``: of the payment method's owner.
+    ``text``: in the page's language. ``version``: the text's. ``email``: the payment method owner's.
     """
 
     text: str
@@ -34,8 +34,8 @@ class FutureUse:
 class PaymentOrder:
     """The payment that we ask a provider to collect. ``key``: the idempotency key (I6).
 
-    ``max_attempts``: how many cards the provider may take before the payment fails (H6). ``save_for``: the payment
-    method is saved to be charged later; None: it is not.
+    ``max_attempts``: card attempts before the payment fails (H6). ``save_for``: the consent with which the payment
+    method is saved; None: it is not saved.
     """
 
     key: str
@@ -72,7 +72,7 @@ class OffSessionCharge:
 class SetupOrder:
     """A page on which the donor saves another payment method. ``key``: the idempotency key.
 
-    ``currency``: of what it will be charged for.
+    ``currency``: of the later charges.
     """
 
     key: str
@@ -98,7 +98,7 @@ class ProviderEvidenceFile:
 
 @dataclass(frozen=True, slots=True)
 class DisputeEvidence:
-    """What is submitted for a dispute. ``key``: the idempotency key (I6).
+    """The evidence submitted for a dispute. ``key``: the idempotency key (I6).
 
     ``product_description``: what the donor paid for. ``explanation``: why the payment is genuine.
     """
@@ -119,7 +119,7 @@ class PaymentProvider(Protocol):
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port of its pages, for the page rules about where forms may lead."""
+        """Scheme, host and port of its pages, for the content security policy of forms."""
         ...
 
     @property
@@ -133,7 +133,7 @@ class PaymentProvider(Protocol):
         ...
 
     async def create(self, order: PaymentOrder) -> ProviderPayment:
-        """A new open payment, or the one made earlier with this key. Raises ProviderFailure."""
+        """Create an open payment, or return the one created earlier with this key. Raises ProviderFailure."""
         ...
 
     async def fetch(self, payment: str) -> ProviderPayment:
@@ -144,18 +144,19 @@ class PaymentProvider(Protocol):
         ...
 
     async def cancel(self, payment: str) -> ProviderPayment:
-        """End a payment that is not paid; one that has ended is shown as it ended. Raises as ``fetch``."""
+        """Cancel an unpaid payment; one that has already ended is returned unchanged. Raises like ``fetch``."""
         ...
 
     async def charge_off_session(self, charge: OffSessionCharge) -> ProviderPayment:
-        """Charge a saved payment method, or return the payment made earlier with this reference.
+        """Charge a saved payment method, or return the payment created earlier with this reference.
 
-        A decline is an answer: FAILED, with ``decline``. Raises PaymentMethodGone, ProviderFailure.
+        A decline is no error: the payment is FAILED, with the reason in ``decline``. Raises PaymentMethodGone,
+        ProviderFailure.
         """
         ...
 
     async def find_charge(self, reference: str, customer: str) -> ProviderPayment | None:
-        """The charge of a saved payment method made with this reference, without making one. Raises ProviderFailure."""
+        """Find the charge of a saved payment method with this reference, without charging. Raises ProviderFailure."""
         ...
 
     async def fetch_payment_method(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
@@ -167,7 +168,7 @@ class PaymentProvider(Protocol):
         ...
 
     async def create_setup(self, order: SetupOrder) -> ProviderSetup:
-        """A new page to save a payment method, or the one made earlier with this key. Raises ProviderFailure."""
+        """Create a page to save a payment method, or return the one created with this key. Raises ProviderFailure."""
         ...
 
     async def fetch_setup(self, setup: str) -> ProviderSetup:
@@ -198,8 +199,7 @@ class PaymentProvider(Protocol):
     def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent | None:
         """Parse a webhook with a valid signature, at most five minutes old at ``at`` (real time).
 
-        ``subject`` of the event: "dispute" means look at the payment's disputes, "refund" at the refund that it names,
-        "setup" and "payment_method" at these, "payment" at the payment.
-        None: it is about nothing that matters here. ``headers``: lower-case names. Raises WebhookRefused.
+        The event's ``subject`` says what to refresh: "payment", "dispute", "refund", "setup" or "payment_method". None:
+        the event is not relevant. ``headers``: lower-case names. Raises WebhookRefused.
         """
         ...

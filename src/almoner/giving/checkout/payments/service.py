@@ -1,4 +1,4 @@
-"""Attempts to be paid, and notices. What they mean for a donation is decided by ``giving.donations``."""
+"""Operations on payment attempts and webhooks. ``giving.checkout.donations`` applies them to donations."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -28,16 +28,12 @@ _DESCRIPTION_LENGTH: Final = 500
 
 
 def payment_reference(payment_id: UUID) -> str:
-    """Verify and parse a webhook that is at most five minutes old at ``at`` (real time).
-
-    ``subject`` of the event says what to refresh: "payment", "dispute", "refund", "setup" or "payment_method". None:
-    the event is not relevant. ``headers``: lower-case names.
-    """
+    """Our reference of an attempt, which the provider stores with its payment."""
     return encode_uuid(payment_id)
 
 
 def payment_idempotency_key(tx: Tx, payment_id: UUID) -> str:
-    """The provider's idempotency key of an attempt: made from our own row, never from a caller's key (I6)."""
+    """The provider's idempotency key of an attempt, made from our own row, never from a caller's key (I6)."""
     return f"{tx.deployment.environment}:payment:{encode_uuid(payment_id)}"
 
 
@@ -119,13 +115,13 @@ async def find_by_provider_payment(tx: Tx, provider: str, provider_payment: Prov
 
 
 async def find_by_provider_payments(tx: Tx, provider: str, provider_payments: Sequence[str]) -> dict[str, Payment]:
-    """The attempts that a provider knows by these ids, by its ids."""
+    """The attempts with these provider IDs, by provider ID."""
     found = await store.find_by_provider_payments(tx, provider, provider_payments)
     return {payment.provider_payment: payment for payment in found if payment.provider_payment}
 
 
 async def record_card_tries(tx: Tx, payment: Payment, tries_: int) -> None:
-    """Record how many cards were tried on an attempt, as its provider shows it."""
+    """Record the number of card attempts that the provider reports."""
     await store.record_card_tries(tx, payment.id, tries_)
 
 
@@ -135,7 +131,7 @@ async def update_attempt_status(tx: Tx, payment: Payment, target: str, provider_
 
 
 async def record_event(tx: Tx, provider: str, event: ProviderEvent) -> bool:
-    """Store a provider webhook with its effect; False if it is stored already."""
+    """Store a provider webhook with its effect; False if it is already stored."""
     return await store.insert_event(tx, provider, event)
 
 

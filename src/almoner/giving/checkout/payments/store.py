@@ -1,4 +1,4 @@
-"""SQL for payments and of providers' notices, reached by donation or by provider, never by a key."""
+"""SQL for payments and provider webhooks, found by donation or provider, never by partner."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -37,7 +37,7 @@ def _payment(row: Record) -> Payment:
 
 
 async def insert(tx: Tx, payment: Payment) -> None:
-    """Store a new attempt; one that is not live any more must have been found for every earlier one."""
+    """Store a new attempt; all earlier ones must have ended."""
     await tx.execute(
         """
         insert into payment (id, donation_id, provider, status, amount_minor, currency, description, language,
@@ -92,7 +92,7 @@ async def get_for_update(tx: Tx, payment_id: UUID) -> Payment | None:
 
 
 async def find_by_provider_payment(tx: Tx, provider: str, provider_payment: str) -> Payment | None:
-    """The attempt that the provider knows by this id."""
+    """The attempt with this provider ID."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from payment where provider = $1 and provider_payment = $2", provider, provider_payment
     )
@@ -100,7 +100,7 @@ async def find_by_provider_payment(tx: Tx, provider: str, provider_payment: str)
 
 
 async def find_by_provider_payments(tx: Tx, provider: str, provider_payments: Sequence[str]) -> list[Payment]:
-    """The attempts that the provider knows by these ids."""
+    """The attempts with these provider IDs."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from payment where provider = $1 and provider_payment = any($2)",
         provider,
@@ -119,7 +119,7 @@ async def newest_attempt(tx: Tx, donation_id: UUID) -> Payment | None:
 
 
 async def list_open_of_amount(tx: Tx, provider: str, money: Money, limit: int) -> list[Payment]:
-    """Payments of this amount that are still awaited, the oldest first."""
+    """Awaited payments of this amount, oldest first."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from payment
@@ -168,7 +168,7 @@ async def update_status(tx: Tx, payment_id: UUID, target: str, provider_payment:
 
 
 async def record_card_tries(tx: Tx, payment_id: UUID, tries_: int) -> None:
-    """Record how many cards were tried on an attempt, in whatever order this is reported."""
+    """Record the number of card attempts, whatever the order of reports."""
     await tx.execute("update payment set attempts = $2 where id = $1 and attempts < $2", payment_id, tries_)
 
 

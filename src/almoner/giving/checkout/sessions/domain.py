@@ -15,7 +15,7 @@ SESSION: Final = Lifecycle(
     "donation_session",
     {
         "open": frozenset({"completed", "expired"}),  # spec 3.1
-        "expired": frozenset({"completed"}),  # settled 5: an attempt under way at expiry may finish within the grace
+        "expired": frozenset({"completed"}),  # settled 5: an attempt in progress at expiry may finish within the grace
     },
 )
 COMPLETED: Final = "donation_session.completed"
@@ -26,7 +26,7 @@ ONE_TIME: Final[tuple[DonationFrequency, ...]] = ("one_time",)
 _ID_PLACE: Final = re.compile(r"(?:\{|%7[Bb])DONATION_SESSION_ID(?:\}|%7[Dd])")
 LIFETIME: Final = timedelta(hours=24)  # spec 8
 PAGE_PURPOSE: Final = "give"
-"""Purpose of the token in ``url``."""
+"""The purpose of the token in the session's URL."""
 _GRACE_PERIOD: Final = timedelta(minutes=60)  # settled 5
 
 
@@ -58,7 +58,7 @@ class CannotBePaid(BadRequest):
 
 
 def ensure_payable(currency: str | None, payable: Collection[str] | None) -> None:
-    """Raises if no donor could pay in this session's currency.
+    """Check that donors can pay in this session's currency.
 
     Raises CannotBePaid.
     """
@@ -93,8 +93,8 @@ class Benefits:
 class DonationOptions:
     """The amounts (in minor units) and purposes that a session offers.
 
-    Where no amounts are suggested they are the currency's usual ones. The donor chooses one of the ``designations``.
-    ``dedication``: the donor may dedicate the gift to somebody.
+    Without suggested amounts the currency's defaults apply. The donor chooses one of the ``designations``.
+    ``dedication``: whether the donor may dedicate the donation.
     """
 
     suggested: tuple[int, ...] = ()
@@ -105,7 +105,7 @@ class DonationOptions:
 
     @property
     def has_amounts(self) -> bool:
-        """Whether anything in it is meant in a currency."""
+        """Whether it has amounts, which need a currency."""
         return bool(self.suggested) or self.minimum is not None or self.maximum is not None
 
 
@@ -116,7 +116,7 @@ NO_OPTIONS: Final = DonationOptions()
 class DonationSession:
     """One session. ``stored_status`` may lag behind time; ``status_at`` never does (S3).
 
-    ``frequencies``: among which the donor chooses how often to give, the first one unless they choose.
+    ``frequencies``: the donor's choices; the first is the default.
     """
 
     id: UUID
@@ -145,7 +145,7 @@ class DonationSession:
         return "expired" if self.stored_status == "open" and now >= self.expires_at else self.stored_status
 
     def grace_ends_at(self) -> datetime:
-        """Until when a payment that was started before the expiry may still complete the session."""
+        """Until when a payment started before the expiry may still complete the session."""
         return self.expires_at + _GRACE_PERIOD
 
     def ensure_open(self, now: datetime) -> None:
@@ -159,7 +159,7 @@ class DonationSession:
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """A session to be created, with what its checks need.
+    """A session to create, with the values for its checks.
 
     ``success_host``: the host of ``success_url``. ``world_currency``: every organisation receives the currency, else
     those of ``own_countries`` do.

@@ -92,7 +92,7 @@ async def create(
 
 
 async def find_success_url_problems(tx: Tx, partner: Partner, url: str) -> list[str]:
-    """Why a session could not lead there."""
+    """Why a session cannot redirect to this URL; empty if it can."""
     target = addresses.parse_target(url, ANY_PORT)
     if target.loopback and not tx.deployment.sandbox:
         return [_PRIVATE]
@@ -101,12 +101,12 @@ async def find_success_url_problems(tx: Tx, partner: Partner, url: str) -> list[
 
 
 async def create_from_link(tx: Tx, session: DonationSession) -> None:
-    """Store a session that a donor makes by a giving link."""
+    """Store a session that a donor creates through a giving link."""
     await store.insert(tx, Partner(session.partner_id), session)
 
 
 def _parse_request(tx: Tx, change: DonationSessionRequest) -> tuple[UUID, UUID | None, str | None]:
-    """Organisation, user and host of the address to return to; what can be said without the database."""
+    """Parse the IDs and the host of the return URL; checks only what needs no database."""
     sandbox = tx.deployment.sandbox
     named = test_values.strip_test_value(change.organisation_id) if sandbox else change.organisation_id
     if (organisation_id := tx.ids.parse("organisation", named)) is None:
@@ -133,7 +133,7 @@ def _parse_request(tx: Tx, change: DonationSessionRequest) -> tuple[UUID, UUID |
 
 
 def _raise_refusal(outcome: Record, change: DonationSessionRequest) -> None:
-    """Say why nothing was made."""
+    """Raise the error for a session that was not created."""
     if outcome["receives"] is None:
         raise domain.OrganisationNotFound(_names_nothing("organisationId", change.organisation_id, "organisation"))
     if not outcome["user_known"]:
@@ -178,7 +178,7 @@ async def get_for_update(tx: Tx, session_id: UUID) -> DonationSession:
 
 
 async def store_language_currency(tx: Tx, session_id: UUID, language: str, currency: str) -> DonationSession:
-    """Fix language and currency where neither the partner nor an earlier visit did (settled 4). Raises NotFound."""
+    """Store language and currency if neither the partner nor an earlier visit did (settled 4). Raises NotFound."""
     return _ensure_found(await store.store_language_currency(tx, session_id, language, currency))
 
 
@@ -199,7 +199,7 @@ async def complete_by_officer(tx: Tx, session: DonationSession, donation_id: UUI
 
 
 async def expire_due(tx: Tx, limit: int = BATCH) -> int:
-    """Record the expiry of sessions; returns how many. Reads show it at once anyway (S3)."""
+    """Record the expiry of sessions; returns how many. Reads apply it anyway (S3)."""
     expired = await store.expire_due(tx, limit)
     if expired:
         records = [(one.partner_id, schemas.session_response(tx, one)) for one in expired]
@@ -208,7 +208,7 @@ async def expire_due(tx: Tx, limit: int = BATCH) -> int:
 
 
 async def expire(tx: Tx, partner: Partner, session_id: UUID) -> DonationSession:
-    """End a session before its time. Raises NotFound, SessionExpired, SessionCompleted."""
+    """Expire a session early. Raises NotFound, SessionExpired, SessionCompleted."""
     (await get(tx, partner, session_id)).ensure_open(tx.now)
     expired = _ensure_found(await store.expire(tx, partner, session_id))
     await outbox.emit(tx, partner.id, domain.EXPIRED, schemas.session_response(tx, expired))

@@ -1,4 +1,4 @@
-"""SQL for donation sessions. Creating one is the hot path: a single statement that checks, writes and counts."""
+"""SQL for donation sessions. Creation is the hot path: one statement checks, writes and counts."""
 
 from datetime import datetime
 from typing import Final
@@ -82,7 +82,7 @@ select exists (select from made) as made,
 
 
 async def create(tx: Tx, claim: IdempotencyClaim, answer: bytes, entry: tuple[object, ...], new: NewSession) -> Record:
-    """Check, create, store the answer, audit and count in one statement; returns the result as a row."""
+    """Check, create, store the response, audit and count in one statement; returns the result as a row."""
     session = new.session
     values = claim.named_values(tx, answer) | audit.named_values(entry)
     values |= {
@@ -213,7 +213,7 @@ async def complete(tx: Tx, session_id: UUID, donation_id: UUID) -> bool:
 
 @across_partners("held")
 async def replace_donation(tx: Tx, session_id: UUID, donation_id: UUID) -> None:
-    """Another donation is the one of a completed session."""
+    """Replace the donation of a completed session."""
     await tx.execute(
         "update donation_session set donation_id = $2 where id = $1 and status = 'completed' and donation_id <> $2",
         session_id,
@@ -256,6 +256,6 @@ async def expire(tx: Tx, partner: Partner, session_id: UUID) -> DonationSession 
 
 @across_partners("sweep")
 async def next_expiry_at(tx: Tx) -> datetime | None:
-    """When the next open session expires, or should have."""
+    """When the next open session expires; in the past if its expiry is not recorded."""
     found: datetime | None = await tx.fetchval("select min(expires_at) from donation_session where status = 'open'")
     return found

@@ -1,4 +1,4 @@
-"""Users: opaque, nothing personal; they tie donations to somebody in the partner's product (settled 4)."""
+"""Users: opaque records without personal data; they link donations to a person in the partner's product (settled 4)."""
 
 from dataclasses import dataclass
 from datetime import datetime

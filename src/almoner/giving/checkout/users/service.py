@@ -9,7 +9,7 @@ from almoner.platform.database.transactions import Partner, Tx
 
 
 async def create(tx: Tx, partner: Partner) -> User:
-    """A new user."""
+    """Create a user."""
     user = User(tx.new_id(), None, tx.now, None)
     await store.insert(tx, partner, user)
     return user

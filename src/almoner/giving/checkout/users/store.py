@@ -34,7 +34,10 @@ async def find(tx: Tx, partner: Partner, user_id: UUID) -> User | None:
 
 
 async def set_default_organisation(tx: Tx, partner: Partner, user_id: UUID, organisation_id: UUID) -> bool | None:
-    """Set the default organisation: True when done, False when the partner sees no such organisation, None: no user."""
+    """Set the default organisation.
+
+    Returns True; False if the partner cannot see the organisation; None without such a user.
+    """
     row = await tx.fetchrow(
         """
         with asked as (
