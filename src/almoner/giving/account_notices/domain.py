@@ -11,12 +11,12 @@ NoticeState = Literal["open", "denied", "closed"]
 """The state of the page. ``closed``: the account no longer receives payments, or the link has expired."""
 
 RESPONSE_PERIOD: Final = timedelta(days=90)
-"""So long a link counts. Whoever finds out later writes to those who sent it."""
+"""How long a link works. Later objections go to the sender of the email."""
 
 
 @dataclass(frozen=True, slots=True)
 class PayeeAccountNotice:
-    """A notice to a nonprofit about a payee account. ``partner_id``: whose verification needs the account."""
+    """A notice to a nonprofit about a payee account. ``partner_id``: the partner that needs the account verified."""
 
     account_id: UUID
     partner_id: UUID
@@ -33,7 +33,7 @@ class NoticePage:
     organisation: str
 
     def state(self, now: datetime) -> NoticeState:
-        """The state of the page."""
+        """The state of the page at ``now``."""
         if self.account.denied_at is not None:
             return "denied"
         counts = self.account.status in ("proposed", "approved") and now < self.until

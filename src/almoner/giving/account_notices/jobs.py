@@ -24,7 +24,7 @@ contact_tasks: Final = TasksWith[NonprofitContacts]()
 
 @tasks.reacts_to(ACCOUNT_PROPOSED)
 async def on_account_proposed(tx: Tx, proposed: Sequence[PayeeAccountProposedEvent]) -> None:
-    """Enqueue the jobs."""
+    """Enqueue one notification job for each proposed account."""
     reported = sorted({one.account for one in proposed})
     await queue.enqueue_jobs(tx, [NOTIFY.new_job(About(account), unique=str(account)) for account in reported])
 

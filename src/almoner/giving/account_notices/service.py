@@ -1,4 +1,4 @@
-"""Telling a nonprofit of an account that came after it was asked, and hearing that it is not its own."""
+"""Notifies nonprofits of accounts added after their confirmation, and records that an account is not their own."""
 
 from typing import Final
 from uuid import UUID
