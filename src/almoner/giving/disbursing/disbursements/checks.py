@@ -1,4 +1,4 @@
-"""Self-checks of disbursements: their postings, what is on its way, and what is owed (M3)."""
+"""Self-checks of disbursements: their postings, amounts in transit, and amounts owed (M3)."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Disbursements: their states, and why settled donations wait (settled 4 and 5); pure."""
+"""Disbursements: their states, and why settled donations are not disbursed (settled 4 and 5); pure."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -42,7 +42,7 @@ class WaitingReason(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """For people."""
+        """The reason as a sentence."""
         return _SENTENCES[self]
 
 
@@ -80,7 +80,7 @@ class DisbursementRules:
     minimum_multiple: int = 0
 
     def minimum_payout_minor(self, currency: str) -> int:
-        """The least disbursement in minor units."""
+        """The minimum disbursement in minor units."""
         return max(1, self.minimum_multiple * donation_amounts_for(currency).minimum)
 
 
@@ -88,7 +88,7 @@ class DisbursementRules:
 class Disbursement:
     """One disbursement. ``waiting_reason``: why a PENDING one is not sent by the next run.
 
-    ``donations``: how many; ``propagating``: some of them have yet to follow its status.
+    ``donations``: their number; ``propagating``: some donations do not have its status yet.
     """
 
     id: UUID
@@ -141,7 +141,7 @@ class PaymentConfirmation:
 
 
 SANDBOX_CONFIRMATION: Final = PaymentConfirmation("sandbox")
-"""In the sandbox the run itself confirms: there is no bank."""
+"""In the sandbox the run itself confirms, because there is no bank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class DisbursementTotals:
 
     disbursements: int
     donations: int
-    minor: int  # of many partners, so that it may be more than any amount
+    minor: int  # across partners, so it may exceed the maximum amount
     currency: str
 
     def with_disbursement(self, disbursement: Disbursement) -> "DisbursementTotals":
@@ -213,8 +213,8 @@ def waiting_reason_of(
 ) -> WaitingReason | None:
     """Why a disbursement is not sent; None if it is.
 
-    ``held``: an officer holds it back. ``active``: its register lists the organisation. What only people here can
-    change is told first, then what a register can, then what the organisation can, then what more donations will.
+    ``held``: an operator holds it. ``active``: its register lists the organisation. Of several reasons, operators' come
+    first, then the register's, the organisation's, and the minimum amount.
     """
     if held:
         return WaitingReason.ON_HOLD
@@ -231,7 +231,7 @@ def waiting_reason_of(
 class Deductions:
     """Fee and refunds that are deducted from a donation, in minor units.
 
-    The fee is below zero where more arrived than was given.
+    The fee is negative if more arrived than was donated.
     """
 
     fee_minor: int

@@ -1,4 +1,4 @@
-"""The run of disbursements: one batch in each transaction, any number of runs at once."""
+"""The disbursement run: one transaction for each batch; runs may overlap."""
 
 import csv
 from collections.abc import Awaitable, Callable
@@ -64,13 +64,13 @@ async def hold_disbursements_by_rule(
 
 OnProgress = Callable[[RunResult], None]
 OnFinished = Callable[[Tx, RunResult], Awaitable[None]]
-"""Says who ran it."""
+"""Records who started the run."""
 
 
 async def run_disbursements(
     db: Database, rules: DisbursementRules, report: OnProgress | None = None, record: OnFinished | None = None
 ) -> RunResult:
-    """Send every disbursement that need not wait; in the sandbox they are confirmed at once (settled 5).
+    """Send every disbursement that has no reason to wait; in the sandbox they are confirmed at once (settled 5).
 
     ``record`` is called in the transaction that finishes the run. Raises UnreleasedDatabaseCopy.
     """
@@ -103,7 +103,7 @@ async def collect_all_batches(db: Database, rules: DisbursementRules) -> None:
         try:
             await collect_batch(db, bucket, rules)
         except service.REFUSALS as refused:
-            # One bucket that cannot be filled does not keep the others back.
+            # A batch that cannot be filled does not stop the others.
             named = db.deployment.ids.text("organisation", bucket.organisation_id)
             _log.error("disbursement_batch_refused", organisation=named, currency=bucket.currency, why=str(refused))
 
@@ -166,7 +166,7 @@ async def pay_donation(
 ) -> Disbursement | None:
     """Send the disbursement that contains this settled donation.
 
-    The one of them that waits is returned; None while somebody else holds the donation.
+    If several are needed, returns the one that waits, if any; None while another transaction locks the donation.
     """
     bucket = DisbursementBatch(partner.id, donation.organisation_id, donation.money.currency)
     while True:
@@ -192,14 +192,14 @@ async def pay_batch(db: Database, disbursement_id: UUID, rules: DisbursementRule
     async with db.write() as tx:
         sent = await service.send_batch(tx, disbursement_id, rules)
     if sent is None or sent.status == "SENT":
-        with suppress(DisbursementError):  # somebody else has just confirmed it
+        with suppress(DisbursementError):  # another transaction has just confirmed it
             return await confirm_paid_in_sandbox(db, disbursement_id)
     async with db.read() as tx:
         return await service.get(tx, ALL_PARTNERS, disbursement_id)
 
 
 async def preview_remittance_advice(db: Database, disbursement_id: UUID, limit: int) -> list[list[str]]:
-    """The first donations of a disbursement as rows under ``TITLES``."""
+    """The first donations of a disbursement as rows under ``COLUMN_TITLES``."""
     async with db.read() as tx:
         return [
             remittance_advice.advice_row(tx.ids, one)

@@ -1,4 +1,4 @@
-"""Background work of disbursements: collect donations, run daily in the sandbox, finish what a crash stopped."""
+"""Background work of disbursements: collect donations, run daily in the sandbox, and finish after crashes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _AGAIN: Final = timedelta(seconds=10)
 
 @dataclass(frozen=True, slots=True)
 class JobDependencies:
-    """What disbursement jobs need: the minimum amounts, and where ledger rejections are reported."""
+    """The dependencies of disbursement jobs: the minimum amounts, and where ledger rejections are reported."""
 
     rules: DisbursementRules
     telemetry: Telemetry
@@ -42,7 +42,7 @@ payout_tasks: Final = TasksWith[JobDependencies]()
 
 
 class _OrganisationRecord(msgspec.Struct, rename="camel"):
-    """What is read of an event's record."""
+    """The event record's fields that are used."""
 
     organisation_id: str
 
@@ -71,9 +71,9 @@ async def on_balance_changed(tx: Tx, events: Sequence[Event]) -> None:
 
 @payout_tasks.job(COLLECT)
 async def collect_batches(dependencies: JobDependencies, context: JobContext, job: JobOf[CollectBatches]) -> Result:
-    """Put settled donations of a nonprofit into their batches, a batch in each transaction.
+    """Add a nonprofit's settled donations to their batches, one transaction for each batch.
 
-    Donations that somebody else held meanwhile were stepped around: they are looked for again.
+    Runs again for donations that were locked by another transaction.
     """
     partner = Partner(job.details.partner)
     async with context.db.read() as tx:
@@ -116,7 +116,7 @@ async def _propagation_due_at(tx: Tx) -> datetime | None:
 
 
 async def _propagate_next(tx: Tx) -> int:
-    """A batch of the first disbursement whose donations can follow."""
+    """Update a batch of donations of the first disbursement that waits for it."""
 
     async def propagate(ids: Sequence[UUID]) -> None:
         for disbursement_id in ids:
@@ -129,7 +129,7 @@ async def _propagate_next(tx: Tx) -> int:
 
 
 async def _enqueue_run(tx: Tx) -> int:
-    """Enqueue a job to run the disbursements, a batch in each transaction. The sweep itself deals with none."""
+    """Enqueue a job that runs the disbursements, one transaction for each batch."""
     await RUN.enqueue(tx, Nothing(), unique=RUN.name)
     return 0
 

@@ -22,7 +22,7 @@ COLUMN_TITLES: Final = (
     "currency",
 )
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
-"""How a cell begins that a spreadsheet would run."""
+"""The first characters of cells that a spreadsheet would run as formulas."""
 
 
 def advice_row(ids: Ids, donation: Donation) -> list[str]:

@@ -75,7 +75,7 @@ class PlaceHold(msgspec.Struct, frozen=True):
 
 HOLD: Final = JobKind("disbursements.hold", PlaceHold)
 BATCH: Final = 1000
-"""Donations in one transaction."""
+"""The maximum number of donations in one transaction."""
 REFUSALS: Final = (MoneyError, DataError, IntegrityConstraintViolationError)
 """Errors of a single disbursement that do not affect other ones."""
 _DAY: Final = timedelta(days=1)
@@ -107,7 +107,7 @@ async def donation_waiting_reason(tx: Tx, partner: Partner, donation: Donation, 
 
 
 async def _batch_total(tx: Tx, partner: Partner, batch: DisbursementBatch, donation: Donation) -> Money:
-    """What its batch comes to once a settled donation is in it."""
+    """The total of a donation's batch with this donation in it."""
     held = await store.find_open(tx, partner, batch)
     whole = donation.owed.minor + (held.money.minor if held else 0)
     return Money(min(whole, MAX_MINOR), batch.currency)
@@ -137,7 +137,7 @@ async def list_batches_for_nonprofit(tx: Tx, partner: Partner, organisation_id: 
 async def collect_batch(tx: Tx, batch: DisbursementBatch, rules: DisbursementRules, limit: int = BATCH) -> bool:
     """Add settled donations to their disbursement; True if there may be more.
 
-    What would make it more than any amount may be goes into the next one, once this one is sent.
+    Donations beyond the maximum amount go into the next disbursement, once this one is sent.
     """
     partner = Partner(batch.partner_id)
     locked = await store.lock_open(tx, partner, batch)
@@ -168,7 +168,7 @@ async def _update_batch(
 
 
 async def _emit_changes(tx: Tx, before: Disbursement, after: Disbursement) -> None:
-    """Tell the partner of what it can read; an empty batch is nothing to it."""
+    """Notify the partner of what changed; an empty batch is invisible to it."""
     record = serialise_for_api(tx, after)
     if before.donations == 0:
         await outbox.emit(tx, after.partner_id, domain.CREATED, record)
@@ -177,14 +177,14 @@ async def _emit_changes(tx: Tx, before: Disbursement, after: Disbursement) -> No
 
 
 async def _emit_status(tx: Tx, disbursement: Disbursement) -> Disbursement:
-    """A disbursement after its status has changed, as the event reports it."""
+    """Emit the event of a changed status; returns the disbursement as emitted."""
     changed = await get(tx, ALL_PARTNERS, disbursement.id)
     await outbox.emit(tx, changed.partner_id, domain.UPDATED, serialise_for_api(tx, changed))
     return changed
 
 
 async def remove_from_disbursement(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> Donation:
-    """Lock a donation and take it out of a disbursement that is not sent.
+    """Lock a donation and remove it from its unsent disbursement.
 
     Raises NotFound; DisbursementError if the disbursement was sent; DonationInOtherDisbursement if the donation was
     added to another one twice in the meantime.
@@ -192,7 +192,7 @@ async def remove_from_disbursement(tx: Tx, donation_id: UUID, rules: Disbursemen
     try:
         async with tx.savepoint():
             return await _remove_donation(tx, donation_id, rules)
-    except DonationInOtherDisbursement:  # whoever locked it is done: now its disbursement can be locked first
+    except DonationInOtherDisbursement:  # the lock holder is done: now the disbursement can be locked first
         return await _remove_donation(tx, donation_id, rules)
 
 
@@ -201,7 +201,7 @@ async def _remove_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) 
     locked = await store.get_for_update(tx, ALL_PARTNERS, known.disbursement_id) if known.disbursement_id else None
     donation = await donations.get_for_update(tx, ALL_PARTNERS, donation_id)
     if donation.disbursement_id != known.disbursement_id:
-        # Locking another disbursement after the donation could deadlock with those that lock them in order.
+        # Locking another disbursement after the donation could deadlock with transactions that lock in order.
         raise DonationInOtherDisbursement("the donation has just moved to another disbursement: try again")
     if locked is None:
         return donation
@@ -216,7 +216,7 @@ async def _remove_donation(tx: Tx, donation_id: UUID, rules: DisbursementRules) 
 async def send_batch(tx: Tx, disbursement_id: UUID, rules: DisbursementRules) -> Disbursement | None:
     """Send a disbursement, or set its ``waiting_reason``.
 
-    None when somebody else has sent it before. Raises NotFound.
+    None if it was already sent. Raises NotFound.
     """
     locked = await _lock(tx, disbursement_id)
     if locked.status != "PENDING":
@@ -229,7 +229,7 @@ async def send_batch(tx: Tx, disbursement_id: UUID, rules: DisbursementRules) ->
     ledger.post_at_commit(
         tx, ledger_domain.disbursement_sent_transfers(locked.id, locked.organisation_id, locked.money)
     )
-    if await donations.has_unpaid_donations(tx, locked.batch):  # more than it could hold
+    if await donations.has_unpaid_donations(tx, locked.batch):  # it was full
         await enqueue_batch_collection(tx, Partner(locked.partner_id), locked.organisation_id)
     return await _emit_status(tx, locked)
 
@@ -255,8 +255,8 @@ async def confirm_paid(
 ) -> Disbursement:
     """Record that the bank paid a disbursement, and mark up to ``limit`` donations as disbursed.
 
-    ``confirmation``: by people; None when it went in a file that was released. Raises NotFound; DisbursementError;
-    SecondConfirmationRequired when it is more than one person may say alone.
+    ``confirmation``: the operators'; None if it is in a released file. Raises NotFound; DisbursementError;
+    SecondConfirmationRequired if the amount needs a second operator.
     """
     locked = await _lock(tx, disbursement_id)
     _ensure_sent(locked)
@@ -283,13 +283,13 @@ async def mark_returned(
 ) -> Disbursement:
     """Record that the bank returned a disbursement, and revert up to ``limit`` donations.
 
-    They go into the next disbursement, which is held until somebody releases it: the same account would be paid again.
-    ``reason``: 1 to 500 characters. Raises NotFound, DisbursementError.
+    They go into the next disbursement, which is held until an operator releases it, because it would be paid to the
+    same account. ``reason``: 1 to 500 characters. Raises NotFound, DisbursementError.
     """
     if not 1 <= len(reason) <= domain.MAX_REASON_LENGTH:
         raise DisbursementError(f"the reason must have 1 to {domain.MAX_REASON_LENGTH} characters")
     locked = await _lock(tx, disbursement_id)
-    if await store.has_left_bank(tx, locked.id):  # a statement is the stronger proof
+    if await store.has_left_bank(tx, locked.id):  # a bank statement is stronger evidence
         raise DisbursementError(domain.TRANSFER_LEFT_BANK)
     if not await store.update_status(tx, locked, "RETURNED", reason):
         raise DisbursementError(
@@ -337,10 +337,10 @@ async def release_holds(
     rules: DisbursementRules,
     second: tuple[str, str] | None = None,
 ) -> list[Disbursement]:
-    """Release the holds on a nonprofit; returns the disbursements that had waited.
+    """Release the holds on a nonprofit; returns the disbursements that waited.
 
-    ``note``: 1 to 2,000 characters. ``second``: who looked as well, and their note; it takes two when an operator who
-    held it is one of them. Raises DisbursementError (for one that is not held, too), SelfReleaseRefused.
+    ``note``: 1 to 2,000 characters. ``second``: the second operator and their note, required if the first one placed a
+    hold. Raises DisbursementError (also if nothing is held), SelfReleaseRefused.
     """
     for one in await _releasable_holds(tx, scope, organisation_id):
         ended = DisbursementHold(one.partner_id, organisation_id, False, note, decided_by, tx.now, *(second or ()))
@@ -356,7 +356,7 @@ async def release_holds(
 async def fingerprint_holds(tx: Tx, scope: Scope, organisation_id: UUID) -> bytes:
     """A fingerprint of the holds to release, which are locked.
 
-    Raises DisbursementError when it is not held.
+    Raises DisbursementError if nothing is held.
     """
     found = await _releasable_holds(tx, scope, organisation_id)
     seen = [(one.partner_id, one.note, one.decided_by, one.decided_at) for one in found]
@@ -382,7 +382,7 @@ async def _record_hold(tx: Tx, decided: DisbursementHold) -> None:
 
 
 async def _recheck_batches(tx: Tx, scope: Scope, organisation_id: UUID, rules: DisbursementRules) -> list[Disbursement]:
-    """See why the open batches of a nonprofit wait now. A run that holds one of them goes first."""
+    """Update why a nonprofit's open batches wait. Waits for a run that has locked one of them."""
     found = await store.lock_open_disbursements(tx, scope, organisation_id)
     return [await _update_batch(tx, one, one.money, one.donations, rules) for one in found]
 
@@ -422,7 +422,7 @@ async def ids_with_status(
 
 
 async def enqueue_batch_collection(tx: Tx, partner: Partner, organisation_id: UUID) -> None:
-    """Enqueue a job to put the donations of a nonprofit that may be paid out now into their batches."""
+    """Enqueue a job that adds a nonprofit's disbursable donations to their batches."""
     await queue.enqueue_jobs(tx, [batch_collection_job(partner.id, organisation_id)])
 
 
@@ -438,9 +438,9 @@ async def has_unpaid_donations(tx: Tx, batch: DisbursementBatch) -> bool:
 
 
 async def next_run_at(tx: Tx, name: str) -> datetime | None:
-    """When the daily run is next due: the midnight (UTC) after something began to wait or the last run.
+    """When the daily run is next due: the midnight (UTC) after the oldest waiting disbursement or the last run.
 
-    ``name``: of its schedule. Whatever a batch waits for may have ended meanwhile, so none is left out.
+    ``name``: of its schedule. Batches that wait for a reason count too, because it may have ended meanwhile.
     """
     started = await store.waiting_since(tx, name)
     return None if started is None else started.replace(hour=0, minute=0, second=0, microsecond=0) + _DAY

@@ -91,13 +91,13 @@ where partner_id = $1 and organisation_id = $2 and currency = $3 and status = 'P
 
 
 async def find_open(tx: Tx, partner: Partner, batch: DisbursementBatch) -> Disbursement | None:
-    """The batch that donations come into now."""
+    """The open batch to which donations are added."""
     row = await tx.fetchrow(OPEN, partner.id, batch.organisation_id, batch.currency)
     return _disbursement(row) if row else None
 
 
 async def lock_open(tx: Tx, partner: Partner, batch: DisbursementBatch) -> Disbursement | None:
-    """The batch that donations come into now, locked until the transaction ends."""
+    """The open batch to which donations are added, locked until the transaction ends."""
     row = await tx.fetchrow(f"{OPEN} for no key update", partner.id, batch.organisation_id, batch.currency)
     return _disbursement(row) if row else None
 
@@ -193,7 +193,7 @@ select id from disbursement where status = $1 and ($2::uuid is null or id > $2) 
 
 @across_partners("operators")
 async def waiting_since(tx: Tx, schedule: str) -> datetime | None:
-    """Since when anything has waited to be sent or confirmed, or the schedule's last run, if later."""
+    """Since when the oldest disbursement has waited to be sent or confirmed, or the schedule's last run, if later."""
     found: datetime | None = await tx.fetchval(WAITING_SINCE, schedule)
     return found
 
@@ -306,7 +306,7 @@ async def last_returned_at(tx: Tx, partner: Partner, donation_id: UUID) -> datet
 
 
 async def insert_hold(tx: Tx, decided: DisbursementHold) -> None:
-    """Store who decided that a nonprofit is not paid, or is again, and why."""
+    """Store an operator's decision to hold or release payments to a nonprofit, with the reason."""
     await tx.execute(
         """
         insert into disbursement_hold (
@@ -418,7 +418,7 @@ async def active_holds(tx: Tx, organisation_id: UUID | None = None) -> list[Disb
 
 
 async def lock_open_disbursements(tx: Tx, scope: Partner | AllPartners, organisation_id: UUID) -> list[Disbursement]:
-    """The open batches of a nonprofit, in one order, locked until the transaction ends."""
+    """Lock the open batches of a nonprofit in a fixed order, until the transaction ends."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from disbursement

@@ -1,4 +1,4 @@
-"""Self-checks of what nonprofits say."""
+"""Self-checks of organisation confirmations."""
 
 from typing import Final
 

@@ -15,16 +15,16 @@ ConfirmationState = Literal["open", "confirmed", "account_missing", "declined", 
 CHECK: Final = "organisation_confirmation"
 MAX_LENGTH: Final = 255
 ERASED_AFTER: Final = timedelta(days=30)
-"""An address, once the question is over; a name, once the verification has ended."""
+"""When an address is erased after its request ended, and a name after its verification ended."""
 
 MINUTE: Final = timedelta(minutes=1)
 DAY: Final = timedelta(days=1)
 _MAX_MAILS_PER_DAY: Final = 5
 _MAX_MAILS_TOTAL: Final = 20
 _MAX_MAILS_PER_ADDRESS: Final = 20
-"""A day, whatever it is asked about: nobody can have a mailbox filled."""
+"""The maximum number of emails a day to one address, for all requests: nobody's mailbox can be flooded."""
 _MAX_SANDBOX_MAILS: Final = 20
-"""So many times as many: integrators test with one address, and its mails leave no sandbox by themselves."""
+"""The sandbox's multiple of that limit: integrators test with one address, and its emails are not delivered."""
 
 _LANGUAGES: Final[Mapping[str, str]] = {
     "ARE": "ar", "AUT": "de", "BEL": "nl", "BRA": "pt-BR", "CHE": "de", "DEU": "de", "EGY": "ar", "ESP": "es",
@@ -49,7 +49,7 @@ class NonprofitContact:
 
 @dataclass(frozen=True, slots=True)
 class ApprovedAccount:
-    """An approved account of the nonprofit, as people may read it."""
+    """An approved account of the nonprofit, formatted for display."""
 
     id: UUID
     currency: str
@@ -59,9 +59,9 @@ class ApprovedAccount:
 
 @dataclass(frozen=True, slots=True)
 class OrganisationConfirmation:
-    """One confirmation request to a nonprofit, and its answer.
+    """One confirmation request to a nonprofit, with the response.
 
-    ``email``, ``name``, ``role``: None after deletion. ``withdrawn``: replaced by a request to another address.
+    ``email``, ``name``, ``role``: None after erasure. ``withdrawn``: replaced by a request to another address.
     """
 
     id: UUID
@@ -88,7 +88,7 @@ class OrganisationConfirmation:
         return "open" if self.accepts_answer(verification) else "closed"
 
     def accepts_answer(self, verification: MonetaryDonationVerification) -> bool:
-        """Whether the nonprofit can still answer."""
+        """Whether the nonprofit can still respond."""
         return (
             self.answer is None
             and not self.withdrawn
@@ -121,7 +121,7 @@ def new_confirmation(
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationPage:
-    """Everything the confirmation page shows. ``fingerprint``: of the details that the nonprofit confirms."""
+    """Everything the confirmation page shows. ``fingerprint``: a hash of the details to confirm."""
 
     confirmation: OrganisationConfirmation
     verification: MonetaryDonationVerification
@@ -143,7 +143,7 @@ class PageChanged(Exception):
 def may_send_mail(sent: Sequence[datetime], reached: int, at: datetime, *, sandbox: bool) -> bool:
     """Whether another email may be sent at this real time.
 
-    ``sent``: when the earlier ones of this question did; ``reached``: how many went to the address within a day.
+    ``sent``: when this request's earlier emails were sent; ``reached``: emails to the address within a day.
     """
     times = _MAX_SANDBOX_MAILS if sandbox else 1
     recent = [moment for moment in sent if moment > at - DAY]

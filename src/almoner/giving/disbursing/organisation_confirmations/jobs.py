@@ -1,4 +1,4 @@
-"""Jobs that email confirmation requests to nonprofits, and delete the details of who answered."""
+"""Jobs that email confirmation requests to nonprofits, and erase the names of respondents."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -26,7 +26,7 @@ class _Status(msgspec.Struct, rename="camel"):
 
 
 class _VerificationRecord(msgspec.Struct):
-    """What is read of a verification's record."""
+    """The verification record's fields that are used."""
 
     id: str
     status: _Status
@@ -44,7 +44,7 @@ request_tasks: Final = TasksWith[NonprofitContacts]()
 
 @tasks.reacts_to_events(PROGRESSED)
 async def on_verification_progressed(tx: Tx, events: Sequence[Event]) -> None:
-    """Request a confirmation when a verification waits for its nonprofit; erase names some time after its end."""
+    """Request a confirmation when a verification waits for it; schedule the erasure of names after its end."""
     for event in events:
         reported = read_record(event, _VerificationRecord)
         verification_id = tx.ids.parse("monetarydonationverification", reported.id)
@@ -72,14 +72,14 @@ async def request_confirmation(
 
 @tasks.job(service.ERASE_NAMES)
 async def erase_names(context: JobContext, job: JobOf[service.VerificationJobDetails]) -> Result:
-    """Delete the details of who answered."""
+    """Erase the respondent's details."""
     async with context.db.write() as tx:
         await service.erase_names(tx, job.details.verification)
     return JobDone()
 
 
 async def compose_question(tx: Tx, _mails: MailRenderer, job: JobOf[service.SendConfirmationEmail]) -> Email | None:
-    """The email to the nonprofit, in the language that it was asked in."""
+    """The email to the nonprofit, in the request's language; None if no response is needed any more."""
     mail_id = job.details.mail
     if (asked := await service.find_confirmation_page(tx, mail_id)) is None:
         return None

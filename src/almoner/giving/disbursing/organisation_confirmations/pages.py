@@ -28,21 +28,21 @@ _OVER: Final = (410, "clock")
 
 
 class ConfirmationPages(LinkedPages):
-    """The pages of nonprofits that are asked."""
+    """The pages for nonprofits with a confirmation request."""
 
     def __init__(self, db: Database, pages: PageRenderer) -> None:
         super().__init__(db, pages, PAGE_PURPOSE, "payeeconfirmation")
 
     @with_error_pages
     async def show(self, request: Request) -> Response:
-        """Show the question with two buttons, or the answer."""
+        """Show the request with two buttons, or the response."""
         confirmation_id, visit = self._visited(request)
         async with self._db.read() as tx:
             return self._page(await service.load_page(tx, confirmation_id), visit)
 
     @with_error_pages
     async def submit(self, request: Request) -> Response:
-        """Record the answer, with the name and role of the person."""
+        """Record the response, with the person's name and role."""
         confirmation_id, visit = self._visited(request)
         form = await self._posted(request, visit)
         given = None if form is None else service.parse_answer(form.get("answer"))

@@ -1,4 +1,4 @@
-"""What asking nonprofits needs from outside: where each of them can be asked."""
+"""The port to the email addresses of nonprofits."""
 
 from typing import Protocol
 from uuid import UUID
@@ -11,5 +11,5 @@ class NonprofitContacts(Protocol):
     """Looks up the email addresses that operators recorded for nonprofits."""
 
     async def __call__(self, tx: Tx, organisation_id: UUID, /) -> NonprofitContact | None:
-        """That of one; None where nobody has recorded any."""
+        """The contact of a nonprofit; None if none is recorded."""
         ...

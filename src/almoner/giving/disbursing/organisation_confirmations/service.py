@@ -1,4 +1,4 @@
-"""Operations on confirmation requests: sent, opened, answered, erased. Every change locks the verification first."""
+"""Operations on confirmation requests: send, open, answer, erase. Every change locks the verification first."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -55,8 +55,8 @@ async def request_confirmation(
 ) -> OrganisationConfirmation:
     """Email a nonprofit the confirmation request, or send it again.
 
-    A link to another address works no more. Raises NotFound; InvalidState when there is nothing to confirm, and where
-    the address has had its share of mails.
+    A link sent to another address stops working. Raises NotFound; InvalidState if there is nothing to confirm or the
+    email limit of the address is reached.
     """
     locked = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
     if (
@@ -94,7 +94,7 @@ async def request_confirmation_once(tx: Tx, verification_id: UUID, contact: Nonp
 
 
 async def enqueue_confirmation_request(tx: Tx, verification_id: UUID) -> None:
-    """Ask the nonprofit after the commit, if its address is known."""
+    """Enqueue a confirmation request, sent after the commit if the nonprofit's address is known."""
     await REQUEST.enqueue(tx, VerificationJobDetails(verification_id), unique=str(verification_id))
 
 
@@ -122,15 +122,15 @@ async def _page(
 async def record_answer(
     tx: Tx, confirmation_id: UUID, confirmation_answer: ConfirmationAnswer, *, name: str, role: str, seen: str
 ) -> ConfirmationPage:
-    """Record the nonprofit's answer, which ends the check.
+    """Record the nonprofit's response, which ends the check.
 
-    ``seen``: the fingerprint of the page that it saw, as hexadecimal digits. Raises NotFound; Changed when that is not
-    what is so now; InvalidState when no answer is needed any more.
+    ``seen``: the fingerprint of the page that it saw, in hex. Raises NotFound; PageChanged if the page has changed
+    since; InvalidState if no response is needed any more.
     """
     if (known := await store.find(tx, confirmation_id)) is None:
         raise NotFound
     locked = await verifications.get_for_update(tx, ALL_PARTNERS, known.verification_id)
-    found = await store.find(tx, confirmation_id)  # as it is under the lock
+    found = await store.find(tx, confirmation_id)  # with the state under the lock
     assert found is not None, "questions stay"
     page = await _page(tx, found, locked)
     if not found.accepts_answer(locked):
@@ -157,7 +157,7 @@ async def record_answer(
 
 
 async def find_confirmation_page(tx: Tx, mail_id: UUID) -> ConfirmationPage | None:
-    """Load the page for an email; None if no answer is needed any more. Raises NotFound."""
+    """Load the page for an email; None if no response is needed any more. Raises NotFound."""
     if (found := await store.find_by_mail(tx, mail_id)) is None:
         raise NotFound
     page = await load_page(tx, found.id)
@@ -170,20 +170,20 @@ async def erase_contacts_of_closed_confirmations(tx: Tx, limit: int = BATCH) -> 
 
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
-    """When the next address is erased."""
+    """When the next address is due to be erased."""
     over = await store.next_erasure_at(tx)
     return None if over is None else over + domain.ERASED_AFTER
 
 
 async def enqueue_name_erasure(tx: Tx, verification_id: UUID) -> None:
-    """Schedule the deletion of the names of who answered, 30 days after a verification has ended (V6)."""
+    """Schedule the erasure of respondents' names, 30 days after a verification has ended (V6)."""
     if any(one.name is not None for one in await store.list_confirmations(tx, verification_id)):
         due = tx.now + domain.ERASED_AFTER
         await ERASE_NAMES.enqueue(tx, VerificationJobDetails(verification_id), due=due)
 
 
 async def erase_names(tx: Tx, verification_id: UUID) -> None:
-    """Delete the details of who answered, unless the verification was reopened. Raises NotFound."""
+    """Erase the respondents' details, unless the verification was reopened. Raises NotFound."""
     locked = await verifications.get_for_update(tx, ALL_PARTNERS, verification_id)
     if (
         locked.processed_at is not None
@@ -194,5 +194,5 @@ async def erase_names(tx: Tx, verification_id: UUID) -> None:
 
 
 def parse_answer(given: object) -> ConfirmationAnswer | None:
-    """The answer of the pressed button; None for anything else."""
+    """The response of the pressed button; None for anything else."""
     return next((one for one in _OUTCOMES if one == given), None)

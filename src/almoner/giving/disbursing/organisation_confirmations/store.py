@@ -61,7 +61,7 @@ async def list_confirmations(tx: Tx, verification_id: UUID) -> list[Organisation
 async def record_answer(
     tx: Tx, confirmation_id: UUID, confirmation_answer: ConfirmationAnswer, name: str, role: str, shown: bytes
 ) -> bool:
-    """Store the answer; False if there is one already."""
+    """Store the response; False if there already is one."""
     return bool(
         await tx.fetchval(
             """
@@ -128,7 +128,7 @@ select min(coalesce(answered_at, expires_at)) from monetary_donation_confirmatio
 
 
 async def next_erasure_at(tx: Tx) -> datetime | None:
-    """When the first question that we know the address of was over."""
+    """When the oldest closed request with an address was closed; None without any."""
     found: datetime | None = await tx.fetchval(NEXT_ERASURE)
     return found
 
@@ -151,7 +151,7 @@ async def erase_contacts_of_closed_confirmations(tx: Tx, closed_before: datetime
 
 
 async def erase_names(tx: Tx, verification_id: UUID) -> None:
-    """Delete the details of who answered about a verification."""
+    """Erase the respondents' details of a verification."""
     await tx.execute(
         "update monetary_donation_confirmation set name = null, role = null "
         "where verification_id = $1 and name is not null",

@@ -1,7 +1,7 @@
-"""Numbers of bank accounts as people type them: each by the rules of its country, all problems at once.
+"""Parses entered bank account numbers by the rules of their country; reports all problems at once.
 
-IBAN and BIC are checked by schwifty (lengths and check digits of each country), United States and New Zealand numbers
-by python-stdnum; sort codes, BSB and transit numbers have no check digit of their own, so only their form is.
+IBAN and BIC are checked by schwifty (each country's lengths and check digits), United States and New Zealand numbers by
+python-stdnum; sort codes, BSB and transit numbers have no check digit of their own, so only their format is checked.
 """
 
 import re
@@ -54,7 +54,7 @@ def parse_account_numbers(fields: Mapping[str, str | None]) -> AccountNumbers:
 
 
 def is_same_account_number(known: AccountNumbers, entered: str) -> bool:
-    """Whether an entered number is that of a known account."""
+    """Whether an entered number equals a known account's."""
     if known.scheme == "nz":
         return _pad_new_zealand(entered) == known.account
     return _BETWEEN.sub("", entered).upper() == (known.bank or "") + known.account
@@ -73,12 +73,12 @@ def _number_problem(scheme: Scheme, name: str, value: str) -> str | None:
     if name == "iban":
         return _iban_problem(value)
     if name == "routing":
-        from stdnum.us import rtn  # on first use
+        from stdnum.us import rtn  # imported on first use
 
         right = rtn.is_valid(value) and not _is_all_zeros(value)
         return None if right else "routing must be a valid routing number of 9 digits, including the check digit"
     if scheme == "nz":
-        from stdnum.nz import bankaccount  # on first use
+        from stdnum.nz import bankaccount  # imported on first use
 
         return None if bankaccount.is_valid(value) else "account must be a valid New Zealand account number"
     pattern, form = _FORMS.get(name) or _FORMS[scheme, name]
@@ -88,23 +88,23 @@ def _number_problem(scheme: Scheme, name: str, value: str) -> str | None:
 
 
 def _is_all_zeros(value: str) -> bool:
-    """Zeros alone pass the check digits that forms are tried out with."""
+    """Whether a number is only zeros, which would pass check digits."""
     return not value.strip("0")
 
 
 def _pad_new_zealand(value: str) -> str:
-    """Its parts may lack zeros in front, which their separators tell."""
-    from stdnum.nz import bankaccount  # on first use
+    """Add missing leading zeros to the parts of a number, which its separators show."""
+    from stdnum.nz import bankaccount  # imported on first use
 
     return str(bankaccount.compact(value))
 
 
 def _iban_problem(value: str) -> str | None:
-    from schwifty import IBAN  # on first use: 20 MB
+    from schwifty import IBAN  # imported on first use: 20 MB
     from schwifty.exceptions import NationalChecksumNotVerified, SchwiftyException
 
     try:
-        with warnings.catch_warnings():  # of Hungary and Sweden: the check digits of the IBAN itself have to do
+        with warnings.catch_warnings():  # of Hungary and Sweden: the IBAN's own check digits suffice
             warnings.simplefilter("ignore", NationalChecksumNotVerified)
             IBAN(value, validate_bban=True)
     except SchwiftyException as wrong:
@@ -113,7 +113,7 @@ def _iban_problem(value: str) -> str | None:
 
 
 def _bic_problem(value: str) -> str | None:
-    from schwifty import BIC  # on first use: 20 MB
+    from schwifty import BIC  # imported on first use: 20 MB
     from schwifty.exceptions import SchwiftyException
 
     try:

@@ -20,23 +20,23 @@ Scheme = Literal["iban", "gb", "us", "au", "nz", "ca"]
 PayeeStatus = Literal["proposed", "approved", "refused", "replaced"]
 STATUSES: Final[tuple[PayeeStatus, ...]] = ("proposed", "approved", "refused", "replaced")
 NONPROFIT: Final = "nonprofit"
-"""Who refuses an account by saying that it is not its own."""
+"""Recorded as who rejected an account that the nonprofit denies to own."""
 MAX_NOTE: Final = 2000
 MIN_MATCHING_SCORE: Final = 80
-"""From here on the holder's name is taken for the register's, in hundredths; below, people are asked to look."""
+"""From this score, in hundredths, the holder's name matches the register's; below it, reviewers are warned."""
 
 MIN_PLAUSIBLE_SCORE: Final = 50
-"""Below, it is another name: two more people have to look before the nonprofit is paid."""
+"""Below this score it is a different name: two more operators must review it before the nonprofit is paid."""
 
 _CURRENCY_OF: Final[Mapping[Scheme, str]] = {"gb": "GBP", "us": "USD", "au": "AUD", "nz": "NZD", "ca": "CAD"}
-"""The one currency of accounts that are numbered as a country does; an IBAN may be in any."""
+"""The only currency of accounts with national numbers; an IBAN may be in any currency."""
 _SEPA: Final = frozenset(
     (
         "AD AT AX BE BG BL CH CY CZ DE DK EE ES FI FR GB GF GG GI GP GR HR HU IE IM IS IT JE LI LT LU LV MC MF MQ MT "
         "NC NL NO PF PL PM PT RE RO SE SI SK SM TF VA WF YT"
     ).split()
 )
-"""Where IBANs are reached by SEPA, by the IBAN registry of SWIFT; its newest members are reached as others are."""
+"""The SEPA countries by SWIFT's IBAN registry; transfers to its newest members do not use SEPA."""
 _LENGTHS: Final = {"holder": 70, "street": 70, "building": 16, "postcode": 16, "town": 35}
 
 
@@ -105,9 +105,9 @@ class AccountReview:
 class PayeeAccount:
     """A nonprofit's bank account as stored, with its reviews.
 
-    ``denied_at``: when the nonprofit said that it is not its own.
-    ``name_score``: how well the holder agrees with the register's name, in hundredths. ``is_change``: it takes two
-    people beside who proposed it, since it is to take the place of another one or comes after a check.
+    ``denied_at``: when the nonprofit denied to own it. ``name_score``: how well the holder's name matches the
+    register's, in hundredths. ``is_change``: it replaces an account or follows a completed check, so two operators
+    besides the proposer must approve it.
     """
 
     id: UUID
@@ -130,13 +130,13 @@ class PayeeAccount:
 
     @property
     def reviews_needed(self) -> int:
-        """How many operators must approve it."""
+        """The number of operators who must approve it."""
         was_not_enough = self.status == "proposed" and self.first is not None
         return 2 if self.is_change or was_not_enough or self.second is not None else 1
 
     @property
     def reviews_done(self) -> int:
-        """How many operators have approved it."""
+        """The number of operators who have approved it."""
         return sum(look is not None for look in (self.first, self.second))
 
 
@@ -148,7 +148,7 @@ class PayeeAccountProposedEvent:
 
 
 ACCOUNT_PROPOSED: Final = InternalEvent("internal.payee_bank_account_proposed", PayeeAccountProposedEvent)
-"""An account was proposed or approved, so the nonprofit may have to be notified."""
+"""An account was proposed or approved; the nonprofit may have to be notified."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ def find_proposal_problems(holder: str, address: Address, currency: str, scheme:
 
 
 def transliterated_texts(holder: str, address: Address) -> list[tuple[str, str, str]]:
-    """A payee's texts that banks are sent in other characters: field, text as entered, text as sent."""
+    """A payee's texts that banks get in other characters than entered: field, text as entered, text as sent."""
     parts = {
         "holder": holder,
         "street": address.street,
@@ -226,7 +226,7 @@ def account_warnings(account: PayeeAccount, numbers: AccountNumbers, country: st
 
 
 def ensure_may_approve(account: PayeeAccount, by: str) -> None:
-    """Raises PayeeAccountError unless this operator may review the account now."""
+    """Check that this operator may review the account now. Raises PayeeAccountError."""
     if account.status != "proposed":
         raise PayeeAccountError(f"The account is {account.status}. Only a proposed account can be approved.")
     if account.proposed.by == by:

@@ -1,4 +1,4 @@
-"""Operations on nonprofits' accounts."""
+"""Operations on nonprofits' bank accounts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -40,7 +40,7 @@ _OTHER_NUMBER: Final = (
     "the number differs from the proposed one. Check your evidence. If your number is right, reject the account"
 )
 _ASKED: Final = "payee_contact_separation"
-"""The constraint that keeps apart who says where a nonprofit is paid, and where it is asked."""
+"""The constraint that one operator cannot set both a nonprofit's contact address and its account."""
 
 
 def parse_account_numbers(fields: Mapping[str, str | None]) -> AccountNumbers:
@@ -58,7 +58,10 @@ async def parse_proposal(
     fields: Mapping[str, str | None],
     note: str,
 ) -> AccountProposal:
-    """Parse the input of a proposal. ``fields``: as for ``read``. Raises PayeeAccountError with all that is wrong."""
+    """Parse the input of a proposal. ``fields``: as in ``parse_account_numbers``.
+
+    Raises PayeeAccountError with all problems.
+    """
     found: list[str] = []
     try:
         if organisation_id is None:
@@ -132,7 +135,7 @@ async def propose_account(tx: Tx, proposal: AccountProposal, *, note: str, by: s
 
 
 def _name_score(holder: str, organisation: Organisation) -> int:
-    """How well a holder agrees with what the register calls the nonprofit, in hundredths."""
+    """How well the holder's name matches the register's, in hundredths."""
     listed = [name for name in (organisation.name, organisation.display_name) if name]
     return round(100 * best_name_likeness([holder], listed).score)
 
@@ -142,7 +145,7 @@ def _account_id_text(tx: Tx, account: PayeeAccount) -> str:
 
 
 def _account_facts(account: PayeeAccount) -> dict[str, object]:
-    """What verifications keep of an account: nothing that anybody could be paid by."""
+    """The facts of an account that verifications store; they contain no account numbers."""
     return {"currency": account.currency, "nameAgrees": account.name_score}
 
 
@@ -156,9 +159,9 @@ async def get(tx: Tx, account_id: UUID) -> PayeeAccount:
 async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) -> PayeeAccount:
     """Record an approving review; the last one approves the account and replaces the former one.
 
-    ``number``: as the evidence has it, typed anew, since nobody is shown what was proposed (``numbers.same``).
-    With it the check ``bank_details`` of the nonprofit's pending verifications succeeds; a holder who is named quite
-    otherwise than the register has it is flagged there. Raises NotFound, PayeeAccountError.
+    ``number``: typed again from the evidence, because the proposed number is not shown (``is_same_account_number``).
+    The bank account check of the nonprofit's pending verifications then succeeds; a holder whose name differs from the
+    register's is flagged there. Raises NotFound, PayeeAccountError.
     """
     held = await _lock_account(tx, account_id)
     domain.ensure_may_approve(held, by)
@@ -168,14 +171,15 @@ async def approve(tx: Tx, account_id: UUID, *, number: str, note: str, by: str) 
     mine = AccountReview(by, note, tx.now)
     await store.record_review(tx, account_id, mine, first=held.first is None)
     of, named = held.organisation_id, _account_id_text(tx, held)
-    # What was a first account when it was proposed may come after a check by now.
+    # An account proposed as the first may by now follow a completed check.
     two = held.reviews_needed == 2 or await store.requires_second_approval(tx, of, held.currency)
     if held.reviews_done + 1 < (2 if two else 1):
         if not held.is_change:
             await verifications.on_account_proposed(tx, of, named, _account_facts(held))
         return await get(tx, account_id)
     await store.approve(tx, account_id)
-    # Whoever proposed a nonprofit's first account is one of the two people that a check before it waits for.
+    # The proposer of a nonprofit's first account counts as one of its two reviewers, unless a check was completed
+    # before.
     seen = [look for look in (None if two else held.proposed, held.first, mine) if look]
     looks = [verifications.FlagReview(look.by, look.note, look.at) for look in seen]
     differs = held.name_score < domain.MIN_PLAUSIBLE_SCORE
@@ -221,7 +225,7 @@ async def deny_ownership(tx: Tx, account_id: UUID) -> bool:
 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
-    """Collect metrics: accounts that wait for approval, and since when."""
+    """Collect metrics: accounts that wait for approval, and the age of the oldest."""
     count, since = await store.count_proposed(tx)
     telemetry.payees.set_open("account", count, (tx.now - since).total_seconds() if since else 0.0)
 
@@ -244,7 +248,7 @@ async def first_approved_account(tx: Tx, organisation_id: UUID) -> VerifiedAccou
     """The first approved account of a nonprofit, for a verification that starts later."""
     for one in await store.list_approved_accounts(tx, organisation_id):
         organisation = await organisations.get(tx, ALL_PARTNERS, organisation_id)
-        agrees = _name_score(one.holder, organisation)  # with the name that it has now
+        agrees = _name_score(one.holder, organisation)  # with its current name
         facts = {**_account_facts(one), "nameAgrees": agrees}
         return VerifiedAccount(
             _account_id_text(tx, one), facts, agrees < domain.MIN_PLAUSIBLE_SCORE, denied=one.denied_at is not None

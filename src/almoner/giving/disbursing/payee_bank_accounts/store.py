@@ -80,7 +80,7 @@ async def find(tx: Tx, account_id: UUID) -> PayeeAccount | None:
 
 
 async def get_for_update(tx: Tx, account_id: UUID) -> PayeeAccount | None:
-    """One account, locked until the transaction ends, with all of its nonprofit and currency."""
+    """Lock one account, with all others of its nonprofit and currency, until the transaction ends."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from payee_bank_account
@@ -195,7 +195,7 @@ async def count_proposed(tx: Tx) -> tuple[int, datetime | None]:
 
 
 async def organisations_sharing_account(tx: Tx, account_id: UUID) -> list[UUID]:
-    """Other nonprofits that the same account was proposed for and not refused."""
+    """Other nonprofits for which the same account was proposed and not rejected."""
     rows = await tx.fetch(
         """
         select distinct other.organisation_id from payee_bank_account one

@@ -1,4 +1,4 @@
-"""From a remittance statement to the document that the nonprofit is given."""
+"""Renders remittance statements as PDF."""
 
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,7 @@ _NOBODY: Final = "–"
 
 @cache
 def _press() -> PdfRenderer:
-    """One for the process: it holds the fonts."""
+    """The process-wide renderer, which holds the fonts."""
     return PdfRenderer(_TEMPLATE)
 
 
@@ -36,12 +36,12 @@ class RemittanceDocuments:
         return self._catalogues.offered_languages
 
     async def render(self, remittance: Remittance) -> bytes:
-        """The PDF; the same bytes each time."""
+        """The PDF; identical bytes each time."""
         language = self._catalogues.language(remittance.language)
         return await _press().render(self._facts(remittance, language), {}, remittance.as_of)
 
     def _facts(self, remittance: Remittance, language: Language) -> Facts:
-        """What the template reads."""
+        """The template's input."""
         rtl = language.direction == "rtl"
         of, disbursement = self._deployment.issuer_day_at(remittance.as_of), remittance.disbursement
         stated = "remittance.paid_on" if disbursement.paid_at else "remittance.sent_on"

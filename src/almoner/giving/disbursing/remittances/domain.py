@@ -1,4 +1,4 @@
-"""Remittance statements: which donations a disbursement is of, what was taken off, and what they come to; pure."""
+"""Remittance statements: the donations of a disbursement, their deductions and totals; pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,15 +11,16 @@ from almoner.giving.disbursing.disbursements.domain import Disbursement, deducti
 from almoner.giving.disbursing.organisation_confirmations.domain import language_of_country
 
 MAX_LINES: Final = 2000
-"""Gifts that one document lists; its totals are of all."""
+"""The maximum number of donations that one document lists; its totals cover all."""
 _ENGLISH: Final = {"GBR": "en-GB", "IRL": "en-IE", "AUS": "en-AU", "NZL": "en-NZ", "CAN": "en-CA", "ZAF": "en-ZA"}
 
 
 @dataclass(frozen=True, slots=True)
 class RemittanceLine:
-    """One donation. ``donor``: None when nobody is known, and of an anonymous donation always.
+    """One donation. ``donor``: None if unknown, and always for an anonymous donation.
 
-    ``fee_minor``: what the provider kept; ``back_minor``: what of the rest was sent back before the disbursement.
+    ``fee_minor``: the provider's fee; ``refunded_minor``: the part of the rest that was refunded before the
+    disbursement.
     """
 
     donation_id: UUID
@@ -67,7 +68,7 @@ class RemittanceTotals:
 class Remittance:
     """The content of a remittance statement.
 
-    ``lines``: the first donations. ``totals``: of all. ``issuer``: who collected them.
+    ``lines``: the first donations. ``totals``: of all. ``issuer``: who collected the donations.
     """
 
     disbursement: Disbursement
@@ -79,7 +80,7 @@ class Remittance:
 
     @property
     def as_of(self) -> datetime:
-        """The date of the statement: when the disbursement was paid, or else sent."""
+        """The date of the statement: when the disbursement was paid, else when it was sent."""
         return self.disbursement.paid_at or self.disbursement.sent_at or self.disbursement.created_at
 
 

@@ -1,4 +1,4 @@
-"""Making remittance statements."""
+"""Builds remittance statements."""
 
 from typing import Final
 from uuid import UUID
@@ -43,7 +43,7 @@ async def build_remittance(tx: Tx, disbursement_id: UUID, language: str | None =
 
 
 async def _load_lines(tx: Tx, disbursement_id: UUID) -> tuple[list[RemittanceLine], RemittanceTotals]:
-    """The first donations, and what all of them come to."""
+    """The first donations, and the totals of all."""
     listed: list[RemittanceLine] = []
     totals, after = RemittanceTotals(), None
     while found := await donations.donations_of_disbursement(tx, disbursement_id, after):

@@ -1,4 +1,4 @@
-"""Looking at a verification: what its register and the watch lists say, what follows, and what is other than before."""
+"""Checks a verification against register, watch lists and accounts, and records results and changes."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,9 +25,9 @@ from almoner.screening.screenings import service as screenings
 from almoner.screening.screenings.domain import ScreenedSubject, ScreeningMatch
 
 _SOON: Final = timedelta(days=1)
-"""Nobody tells of data that are new and say the same."""
+"""When unchanged data are checked again, because no event reports that they are current."""
 ACCOUNTS: Final = "accounts of nonprofits"
-"""The source of what is known of an account."""
+"""The source of account findings."""
 
 
 async def check_verification(
@@ -35,8 +35,7 @@ async def check_verification(
 ) -> MonetaryDonationVerification:
     """Check a verification against register and watch lists; repeating it changes nothing.
 
-    An account that was approved before counts. The lists decide last: whom they name by then counts, and not whom they
-    named when it began.
+    An account approved earlier counts. Watch lists are decided last, with their current matches.
     """
     locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if not locked.is_pending_or_approved:
@@ -64,7 +63,7 @@ def _ended_checks(
     screened: CheckFinding,
     known: VerifiedAccount | None,
 ) -> list[tuple[CheckType, Outcome]]:
-    """The checks that end by what was seen."""
+    """The checks that end with these findings."""
     if verification.status != "pending":
         return []
     ended: list[tuple[CheckType, Outcome]] = []
@@ -119,7 +118,7 @@ async def record_decision(
     by: str,
     grounds: Mapping[str, object] | None = None,
 ) -> None:
-    """Store that an operator ended a check, with the facts known then."""
+    """Store that an operator ended a check, with the facts known at that time."""
     before = await store_findings.newest_finding(tx, verification.id, check)
     facts = {**(before.finding.facts if before else {}), **(grounds or {})}
     if check == "compliance":
@@ -131,7 +130,7 @@ async def record_decision(
 
 
 async def recorded_matches(tx: Tx, verification: MonetaryDonationVerification) -> list[ScreeningMatch]:
-    """The watch list matches of the nonprofit in all its records."""
+    """The watch list matches of all the nonprofit's records."""
     others = await organisations.list_merged_records(tx, verification.organisation_id)
     whos = [
         ScreenedSubject("organisation", one, verification.partner_id)
@@ -152,9 +151,9 @@ async def record_approved_account(tx: Tx, verification: MonetaryDonationVerifica
 
 
 async def ensure_no_watchlist_match(tx: Tx, verification: MonetaryDonationVerification) -> None:
-    """Raises InvalidState if the nonprofit has a watch list match.
+    """Check that no watch list match prevents approval. Raises InvalidState.
 
-    A person says first whose a match is; nobody takes upon themselves what is confirmed of sanctions and the like.
+    A reviewer must decide every match first; confirmed sanctions and the like can never be approved.
     """
     known = await recorded_matches(tx, verification)
     waiting = sorted(tx.ids.text("screeningmatch", one.id) for one in known if one.awaiting_review)
@@ -165,7 +164,7 @@ async def ensure_no_watchlist_match(tx: Tx, verification: MonetaryDonationVerifi
 
 
 async def recheck_disbursements(tx: Tx, verification: MonetaryDonationVerification) -> None:
-    """Re-evaluate whether the partner's disbursements to the nonprofit must wait."""
+    """Update why the partner's disbursements to the nonprofit wait."""
     reported = VerificationFlaggedEvent(verification.partner_id, verification.organisation_id)
     await outbox.emit_internal(tx, FLAGGED, reported, partner=verification.partner_id)
 

@@ -1,4 +1,4 @@
-"""Self-checks of monetary donation verifications: what they rest on, and what waits."""
+"""Self-checks of monetary donation verifications: their evidence, and overdue work."""
 
 from typing import Final
 

@@ -23,7 +23,7 @@ CHECK: Final = Lifecycle(
     "monetary_donation_check",
     {
         "pending": frozenset({"succeeded", "failed"}),
-        "succeeded": frozenset({"pending"}),  # reopening makes all of them anew
+        "succeeded": frozenset({"pending"}),  # reopening repeats all checks
         "failed": frozenset({"pending"}),
     },
 )
@@ -50,7 +50,7 @@ REASON_OF_FAILED: Final[Mapping[CheckType, RejectionReason]] = {
     "bank_details": "other",
     "organisation_confirmation": "declined_by_organisation",
 }
-"""Why a verification is rejected whose check of this type failed."""
+"""The rejection reason for each type of failed check."""
 
 _ANSWERED_BY_ORGANISATION: Final[tuple[CheckType, ...]] = ("bank_details", "organisation_confirmation")
 
@@ -76,8 +76,8 @@ class InvalidMetadata(BadRequest):
 class MonetaryDonationVerification:
     """A verification that an organisation may receive disbursements. See ``as_at`` for its current status (S3).
 
-    ``expires_at``: when it stops being pending, None once it was decided; ``processed_at``: when it was decided or
-    expired. ``requested``: the partner has asked for it; else it was begun when money came for the nonprofit.
+    ``expires_at``: when it stops being pending; None once decided. ``processed_at``: when it was decided or expired.
+    ``requested``: whether the partner requested it; otherwise the nonprofit's first payment started it.
     """
 
     id: UUID
@@ -106,11 +106,11 @@ class MonetaryDonationVerification:
 
     @property
     def remaining_checks(self) -> tuple[CheckType, ...]:
-        """The checks that have not ended."""
+        """The checks that are still open."""
         return tuple(check for check in CHECKS if self.checks[check] == "pending")
 
     def is_overdue(self, now: datetime) -> bool:
-        """Whether it has expired, although that is not stored yet."""
+        """Whether it has expired but is still stored as pending."""
         return self.status == "pending" and self.expires_at is not None and now >= self.expires_at
 
     def as_at(self, now: datetime) -> "MonetaryDonationVerification":
@@ -118,7 +118,7 @@ class MonetaryDonationVerification:
         return self.as_expired(now) if self.is_overdue(now) else self
 
     def as_expired(self, now: datetime) -> "MonetaryDonationVerification":
-        """The verification, expired. Raises InvalidState."""
+        """The verification as expired. Raises InvalidState."""
         self._ensure("expired")
         ended = min(self.expires_at or now, now)
         return replace(
@@ -126,7 +126,7 @@ class MonetaryDonationVerification:
         )
 
     def as_approved(self, now: datetime) -> "MonetaryDonationVerification":
-        """The verification, approved with all its checks. Raises InvalidState."""
+        """The verification as approved, with all its checks succeeded. Raises InvalidState."""
         if self.checks["registration"] != "succeeded":
             raise InvalidState(
                 f"the check registration is {self.checks['registration']}: only an organisation that its register "
@@ -137,7 +137,7 @@ class MonetaryDonationVerification:
         return replace(self, status="approved", checks=checks, expires_at=None, processed_at=now, updated_at=now)
 
     def as_rejected(self, reason: RejectionReason, now: datetime) -> "MonetaryDonationVerification":
-        """The verification, rejected. Raises InvalidState."""
+        """The verification as rejected. Raises InvalidState."""
         self._ensure("rejected")
         return replace(
             self, status="rejected", rejection_reason=reason, expires_at=None, processed_at=now, updated_at=now
@@ -184,7 +184,7 @@ class DecisionEvidence:
 
 @dataclass(frozen=True, slots=True)
 class RecordedDecision:
-    """One decision of the history. ``reason`` is that of a rejection."""
+    """One decision of the history. ``reason``: of a rejection."""
 
     decision: Decision
     reason: RejectionReason | None
@@ -237,7 +237,7 @@ def new_verification(
     *,
     requested: bool = True,
 ) -> MonetaryDonationVerification:
-    """A new one: pending for its lifetime, with every check to be made."""
+    """A new pending verification with all checks open."""
     return MonetaryDonationVerification(
         id=verification_id,
         partner_id=partner_id,
@@ -263,4 +263,4 @@ class VerificationFlaggedEvent:
 
 
 FLAGGED: Final = InternalEvent("internal.monetary_donation_verification_flagged", VerificationFlaggedEvent)
-"""Told to a partner's disbursements when a flag was raised or lifted."""
+"""Published internally when a flag was raised or lifted, to update the partner's disbursements."""

@@ -19,7 +19,7 @@ from almoner.platform.evidence.dossier import (
 
 
 async def load_dossier(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> Dossier:
-    """All that is known of the verification; its flags are its reviews. Raises NotFound."""
+    """The dossier of a verification; its flags are listed as reviews. Raises NotFound."""
     found = await service.get(tx, scope, verification_id)
     organisation = await organisations.get(tx, Partner(found.partner_id), found.organisation_id)
     return Dossier(
@@ -45,6 +45,6 @@ def _flag_review(flag: VerificationFlag) -> DossierReviewResponse:
 
 
 def _decisions(one: RecordedDecision) -> list[DossierDecisionResponse]:
-    """One for each of the people who decided; what they noted stays with us."""
+    """One entry for each operator who decided; their notes are not included."""
     people = [by for by in (one.evidence.decided_by, one.evidence.second_by) if by]
     return [DossierDecisionResponse(one.decision, one.reason, by, None, iso_timestamp(one.at)) for by in people]

@@ -1,7 +1,7 @@
-"""What was seen of a check, what follows from it by rule, and what has changed since a check succeeded; pure.
+"""Findings of checks, their outcome by rule, and changes since a check succeeded; pure.
 
-Sources that nobody has verified, or whose data are too old, decide nothing by themselves; nor does a match with a watch
-list before a person has said whose it is.
+Unverified or outdated sources decide nothing by themselves, nor does a watch list match before a reviewer has decided
+it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ RENEWAL_PERIOD: Final = timedelta(days=90)
 BLOCKING_CATEGORIES: Final[frozenset[Category]] = frozenset(("sanction", "warning", "hateSpeech"))
 """Categories in which a confirmed match fails the check, as in the default configuration of monitoring (settled 4)."""
 _REQUIRED_CATEGORY: Final[Category] = "sanction"
-"""Without a list of it nobody is found clear."""
+"""The category that must be covered by a list before a nonprofit is cleared."""
 
 _NO_EVIDENCE: Final = frozenset(("unverified_source", "stale_data", "no_list_loaded", "not_screened"))
 
@@ -53,7 +53,7 @@ _SENTENCES: Final[Mapping[FlagKind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class CheckFinding:
-    """The result of a check. ``source``: a register, list or person. ``expires_at``: how long it is valid."""
+    """The result of a check. ``source``: a register, list or person. ``expires_at``: the end of its validity."""
 
     check: CheckType
     outcome: FindingOutcome
@@ -95,7 +95,7 @@ WaitingKind = Literal["monetary_donation_verification", "verification_flag"]
 
 @dataclass(frozen=True, slots=True)
 class WaitingVerification:
-    """A verification or flag that waits for reviewers. ``reviewed``: by the first of two people."""
+    """A verification or flag that waits for reviewers. ``reviewed``: by the first of two reviewers."""
 
     kind: WaitingKind
     id: UUID
@@ -107,7 +107,7 @@ class WaitingVerification:
 
 @dataclass(frozen=True, slots=True)
 class VerificationFlag:
-    """Something that changed since a check succeeded, which holds disbursements until two operators lift it."""
+    """A change since a check succeeded; it holds disbursements until two operators lift it."""
 
     id: UUID
     verification_id: UUID
@@ -120,12 +120,12 @@ class VerificationFlag:
 
     @property
     def sentence(self) -> str:
-        """For people."""
+        """The flag as a sentence."""
         return _SENTENCES[self.kind]
 
 
 def registration_finding(organisation: Organisation, now: datetime, max_age: timedelta | None) -> CheckFinding:
-    """What the nonprofit's register says about its registration."""
+    """The finding from the nonprofit's register."""
     lister = next(iter(organisation.sources), None)
     doubt = None
     if lister is not None:
@@ -145,7 +145,7 @@ def registration_finding(organisation: Organisation, now: datetime, max_age: tim
 
 
 def compliance_finding(results: Sequence[ScreeningResult], ids: Ids, now: datetime) -> CheckFinding:
-    """What the watch lists say about all records of a nonprofit."""
+    """The finding from the watch lists about all records of a nonprofit."""
     lists = sorted({f"{version.code} {version.version}" for result in results for version in result.covering_lists})
     found = [match for result in results for match in result.matches]
     facts = {"lists": lists, "matches": decisions_by_match(found, ids)}
@@ -177,7 +177,7 @@ def decisions_by_match(matches: Iterable[ScreeningMatch], ids: Ids) -> dict[str,
 def flags_raised_by(before: CheckFinding | None, now: CheckFinding) -> Iterator[FlagKind]:
     """The flags for changes since the check succeeded.
 
-    Where a person decided without evidence nothing has expired.
+    A check decided by an operator without evidence never expires.
     """
     if before and (before.outcome, before.reason) == ("succeeded", None) and now.reason in _NO_EVIDENCE:
         yield "evidence_expired"
@@ -195,7 +195,7 @@ def flags_raised_by(before: CheckFinding | None, now: CheckFinding) -> Iterator[
 
 
 def account_flags(account: VerifiedAccount) -> Iterator[FlagKind]:
-    """Warnings about an account that a check relies on."""
+    """The flags for an account that a check relies on."""
     if account.holder_differs:
         yield "holder_differs"
     if account.denied:

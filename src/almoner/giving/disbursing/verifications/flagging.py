@@ -1,4 +1,4 @@
-"""Flags: a change after a successful check holds disbursements until two people have reviewed it."""
+"""Flags: a change after a successful check holds disbursements until two operators have reviewed it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ async def review_flag(tx: Tx, flag_id: UUID, *, note: str, by: str) -> Verificat
     if (known := await store_findings.find_flag(tx, flag_id)) is None:
         raise NotFound
     verification = await transitions.get_for_update(tx, ALL_PARTNERS, known.verification_id)
-    held = await store_findings.find_flag(tx, flag_id)  # as it is under the lock
+    held = await store_findings.find_flag(tx, flag_id)  # with the state under the lock
     assert held is not None, "flags stay"
     if held.status != "open":
         raise InvalidState(f"the flag is {held.status}: only one that is open can be lifted")
@@ -51,7 +51,7 @@ async def _store_review(tx: Tx, verification: MonetaryDonationVerification, look
 
 
 async def on_account_proposed(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:
-    """A different account is proposed after the check succeeded: flag it until two people have reviewed it."""
+    """Flag a different account proposed after the check succeeded, until two operators have reviewed it."""
     for held in await _lock_live(tx, organisation_id):
         if held.checks["bank_details"] == "succeeded" and not await _open_account_flags(tx, held, account):
             finding = CheckFinding("bank_details", "unclear", ACCOUNTS, _CHANGED, {**facts, "account": account})
@@ -71,7 +71,7 @@ async def on_account_approved(
 ) -> None:
     """Lift the account's flags with its two reviews; a pending check succeeds.
 
-    ``differs``: the holder is named otherwise than the register has it, so that two more people have to look.
+    ``differs``: the holder's name differs from the register's, which needs two more reviews.
     """
     known = VerifiedAccount(account, facts, differs)
     for held in await _lock_live(tx, organisation_id):
@@ -87,14 +87,14 @@ async def on_account_approved(
 
 
 async def on_account_refused(tx: Tx, organisation_id: UUID, account: str, review: FlagReview) -> None:
-    """A proposed account was rejected, so its flag is removed."""
+    """Close the flag of a proposed account that was rejected."""
     for held in await _lock_live(tx, organisation_id):
         for flag in await _open_account_flags(tx, held, account):
             await _store_review(tx, held, replace(flag, first=flag.first or review, status="withdrawn"))
 
 
 async def on_account_denied(tx: Tx, organisation_id: UUID, account: str, facts: Mapping[str, object]) -> None:
-    """The nonprofit denies an approved account: flag it until two people have reviewed it."""
+    """Flag an approved account that the nonprofit denies, until two operators have reviewed it."""
     for held in await _lock_live(tx, organisation_id):
         finding = CheckFinding("bank_details", "unclear", "nonprofit", _DENIED, {**facts, "account": account})
         created = await store_findings.insert_finding(tx, held, finding)
@@ -103,7 +103,7 @@ async def on_account_denied(tx: Tx, organisation_id: UUID, account: str, facts: 
 
 
 async def _lock_live(tx: Tx, organisation_id: UUID) -> list[MonetaryDonationVerification]:
-    """Pending and approved verifications of a nonprofit, whosever, held in the order of their ids."""
+    """Lock the pending and approved verifications of a nonprofit, of all partners, in ID order."""
     found = [one for one, _, _ in await store.list_ids_of_pending_and_approved(tx, [organisation_id])]
     locked = [await transitions.get_for_update(tx, ALL_PARTNERS, verification_id) for verification_id in found]
     return [one for one in locked if one.is_pending_or_approved]

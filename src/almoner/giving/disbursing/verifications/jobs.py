@@ -1,4 +1,4 @@
-"""Background work of verifications: looking at registers and lists, again when they change; recording expiries (S4)."""
+"""Background work of verifications: check registers and lists, recheck after changes, record expiries (S4)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from almoner.screening.screenings.domain import CHANGED, UNWATCHED, ScreeningCha
 
 @dataclass(frozen=True, slots=True)
 class JobDependencies:
-    """The watch lists, and the accounts that were approved."""
+    """The dependencies: watch list screening, and approved accounts."""
 
     screening: Screening
     accounts: ApprovedAccounts
@@ -48,19 +48,19 @@ async def run_check(
 
 
 class _OrganisationRecord(msgspec.Struct):
-    """What is needed of an organisation's record."""
+    """The organisation record's fields that are used."""
 
     id: str
 
 
 @tasks.reacts_to_events(UPDATED)
 async def on_organisations_updated(tx: Tx, events: Sequence[Event]) -> None:
-    """React to changes of nonprofits in their registers."""
+    """Enqueue rechecks for nonprofits that changed in their registers."""
     reported = [tx.ids.parse("organisation", read_record(event, _OrganisationRecord).id) for event in events]
     await checking.enqueue_rechecks(tx, list(dict.fromkeys(one for one in reported if one)))
 
 
 @tasks.reacts_to(CHANGED, UNWATCHED)
 async def on_screenings_changed(tx: Tx, changed: Sequence[ScreeningChangedEvent]) -> None:
-    """Check verifications again whose watch list matches have changed."""
+    """Enqueue rechecks of verifications whose watch list matches changed."""
     await checking.enqueue_rechecks(tx, list(dict.fromkeys(one.id for one in changed if one.type == "organisation")))

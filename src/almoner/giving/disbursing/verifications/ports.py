@@ -1,4 +1,4 @@
-"""What verifications need from outside: nonprofits compared with the watch lists, and people asked about matches."""
+"""The ports of verifications: watch list screening, and approved accounts."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +16,7 @@ Compared = TypeVar("Compared")
 class VerifiedAccount:
     """An approved account of a nonprofit, as verifications use it.
 
-    ``differs``: its holder is named quite otherwise than the register has the nonprofit; ``denied``: which says that it
-    is not its own.
+    ``holder_differs``: the holder's name differs from the register's; ``denied``: the nonprofit denies to own it.
     """
 
     account: str

@@ -1,7 +1,7 @@
 """Operations on monetary donation verifications.
 
-Whatever changes one holds its row first, and tells the partner once for each step, with the record as its GET then
-shows it (settled 6): a check that fails and the rejection that follows are one step.
+Every change locks the row first and emits one event with the record as GET returns it (settled 6); a failed check and
+the resulting rejection are one change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -103,7 +103,7 @@ async def create(
 async def _adopt(
     tx: Tx, started: MonetaryDonationVerification, metadata: Mapping[str, str] | None, action: test_values.Action | None
 ) -> MonetaryDonationVerification:
-    """The partner asks for what was begun when money came: it is answered as a new one."""
+    """Turn a verification started by a payment into one that the partner requested; it is returned as a new one."""
     adopted = replace(started, requested=True, metadata=metadata, updated_at=tx.now)
     await store.mark_requested(tx, adopted)
     await transitions.enqueue_check(tx, adopted.id, action)
@@ -116,7 +116,7 @@ async def begin_verification_on_payment(tx: Tx, partner: Partner, organisation_i
         return False
     created = domain.new_verification(tx.new_id(), partner.id, organisation_id, None, tx.now, requested=False)
     if not await store.insert(tx, partner, created):
-        return False  # somebody else has at the same time
+        return False  # another transaction has just created it
     await outbox.emit(tx, partner.id, domain.RECEIVED, serialise_for_api(tx, created))
     await transitions.enqueue_check(tx, created.id)
     return True
@@ -130,7 +130,7 @@ def strip_test_value(tx: Tx, organisation_id: str) -> str:
 async def apply_test_value(tx: Tx, partner: Partner, organisation_id: str) -> None:
     """Apply a sandbox test value to the organisation's pending or new verification.
 
-    One that is approved stays as it is.
+    An approved one does not change.
     """
     wanted, action = test_values.split_test_value(organisation_id) if tx.deployment.sandbox else (organisation_id, None)
     found = tx.ids.parse("organisation", wanted)
@@ -141,14 +141,14 @@ async def apply_test_value(tx: Tx, partner: Partner, organisation_id: str) -> No
     if locked is not None and locked.status == "pending":
         await transitions.enqueue_check(tx, locked.id, action)
     elif locked is None or locked.status != "approved":
-        with suppress(InvalidState):  # somebody else has just asked for the same
+        with suppress(InvalidState):  # another request has just created it
             await create(tx, partner, organisation_id)
 
 
 async def _expire_stale(tx: Tx, partner: Partner, organisation_id: UUID) -> MonetaryDonationVerification | None:
-    """Record the expiry of what is only stored as pending; one that nobody has asked for yet.
+    """Record an overdue expiry; returns a pending verification that the partner has not requested, if any.
 
-    Raises InvalidState when there is another one that counts.
+    Raises InvalidState if another one is pending or approved.
     """
     live = await store.find_pending_or_approved(tx, partner, organisation_id)
     if live is None:
@@ -230,7 +230,7 @@ async def apply_test_action(tx: Tx, verification_id: UUID, then: test_values.Act
         return
     match then:
         case "approve":
-            with suppress(InvalidState):  # its register does not say enough: a person has to look
+            with suppress(InvalidState):  # its register is not conclusive: an operator must decide
                 await approve(tx, ALL_PARTNERS, verification_id, _SANDBOX_EVIDENCE)
         case "reject":
             await reject(tx, ALL_PARTNERS, verification_id, "other", _SANDBOX_EVIDENCE)
@@ -261,8 +261,8 @@ async def end_check(
 async def fingerprint_for_approval(tx: Tx, scope: Scope, verification_id: UUID) -> bytes:
     """A fingerprint of what is approved.
 
-    It stays so until the transaction ends. Raises NotFound; InvalidState when it cannot be approved, also while a match
-    with a watch list waits for somebody to decide it, or one of sanctions and the like is confirmed.
+    It is locked until the transaction ends. Raises NotFound; InvalidState if it cannot be approved, also while a watch
+    list match is undecided, or one for sanctions and the like is confirmed.
     """
     held, organisation = await _lock_and_check(tx, scope, verification_id)
     held.as_approved(tx.now)
@@ -275,10 +275,10 @@ async def fingerprint_for_approval(tx: Tx, scope: Scope, verification_id: UUID) 
 async def _lock_and_check(
     tx: Tx, scope: Scope, verification_id: UUID
 ) -> tuple[MonetaryDonationVerification, Organisation]:
-    """With what its register says by now: nobody need wait for the job.
+    """Lock the verification and check its register at once, without waiting for the job.
 
-    What an unverified or old source says ends no check by itself; for a person who approves it is enough. Such a check
-    has succeeded in what is returned, and is not stored yet.
+    A finding from an unverified or outdated source ends no check by itself, but suffices for an operator's approval:
+    such a check has succeeded in the result, and is not stored yet.
     """
     locked = await transitions.get_for_update(tx, scope, verification_id)
     if locked.status != "pending" or locked.checks["registration"] != "pending":
@@ -294,7 +294,7 @@ async def _lock_and_check(
 async def approve(
     tx: Tx, scope: Scope, verification_id: UUID, evidence: DecisionEvidence
 ) -> MonetaryDonationVerification:
-    """An officer confirms every check that has not ended, and approves. Raises NotFound, InvalidState."""
+    """Approve the verification on an operator's decision, with every open check. Raises NotFound, InvalidState."""
     held, _ = await _lock_and_check(tx, scope, verification_id)
     approved = held.as_approved(tx.now)
     stored = (await transitions.get_for_update(tx, scope, verification_id)).remaining_checks
@@ -308,7 +308,7 @@ async def approve(
 async def reject(
     tx: Tx, scope: Scope, verification_id: UUID, reason: RejectionReason, evidence: DecisionEvidence
 ) -> MonetaryDonationVerification:
-    """An officer rejects. Raises NotFound, InvalidState."""
+    """Reject the verification on an operator's decision. Raises NotFound, InvalidState."""
     rejected = (await transitions.get_for_update(tx, scope, verification_id)).as_rejected(reason, tx.now)
     await store.insert_decision(tx, rejected, RecordedDecision("rejected", reason, evidence, tx.now))
     return await transitions.store_transition(tx, rejected)
@@ -317,7 +317,7 @@ async def reject(
 async def reopen(
     tx: Tx, scope: Scope, verification_id: UUID, evidence: DecisionEvidence
 ) -> MonetaryDonationVerification:
-    """Start a rejected or expired verification again.
+    """Reopen a rejected or expired verification.
 
     Raises NotFound; InvalidState, also while the organisation has another that is pending or approved.
     """
@@ -352,12 +352,12 @@ async def expire_due(tx: Tx, limit: int = BATCH) -> int:
 
 
 async def next_due_at(tx: Tx) -> datetime | None:
-    """When the next pending one expires."""
+    """When the next pending verification expires."""
     return await store.next_expiry_at(tx)
 
 
 async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
-    """The partners that have each of these nonprofits verified: they are notified when it changes (settled 6)."""
+    """The partners with a verification of each of these nonprofits, to be notified of changes (settled 6)."""
     found: dict[UUID, set[UUID]] = {}
     for _, partner_id, organisation_id in await store.list_ids_of_pending_and_approved(tx, list(organisation_ids)):
         found.setdefault(organisation_id, set()).add(partner_id)
@@ -365,7 +365,7 @@ async def partners_by_organisation(tx: Tx, organisation_ids: Sequence[UUID]) -> 
 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
-    """Collect metrics: waiting verifications and flags, and since when."""
+    """Collect metrics: waiting verifications and flags, and the age of the oldest."""
     for kind, (count, at) in (await store_findings.count_waiting(tx)).items():
         since = at and (at - domain.LIFETIME if kind == "verification" else at)
         telemetry.payees.set_open(kind, count, (tx.now - since).total_seconds() if since else 0.0)

@@ -30,7 +30,7 @@ cross join lateral (
 ) made
 """
 
-# A status is true at the moment of reading, $1, whether or not an expiry has been recorded (S3).
+# The status is computed at the time of reading, $1, whether or not an expiry is recorded (S3).
 _IS_NOW: Final = {
     None: "$1::timestamptz is not null",
     "pending": "status = 'pending' and expires_at > $1",
@@ -89,9 +89,9 @@ async def find(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> M
 async def get_for_update(
     tx: Tx, scope: Partner | AllPartners, verification_id: UUID
 ) -> MonetaryDonationVerification | None:
-    """One verification, locked until the transaction ends. Its checks move under this lock only."""
+    """One verification, locked until the transaction ends. Its checks change only under this lock."""
     partner_id = scope.id if isinstance(scope, Partner) else None
-    # Locked by a statement of its own: the next one must see the checks that the last holder moved.
+    # Locked in a statement of its own: the next one must see the checks that the last lock holder changed.
     held = await tx.fetchval(
         """
         select id from monetary_donation_verification where id = $1 and ($2::uuid is null or partner_id = $2)
@@ -105,7 +105,7 @@ async def get_for_update(
 
 @across_partners("sweep")
 async def lock_due(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[MonetaryDonationVerification]:
-    """Lock pending verifications that are due, but for some, oldest first, skipping locked ones (S4)."""
+    """Lock due pending verifications except some, oldest first, skipping locked ones (S4)."""
     held = await tx.fetch(
         """
         select id from monetary_donation_verification
@@ -121,7 +121,7 @@ async def lock_due(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[Mon
 
 
 async def find_pending_or_approved(tx: Tx, partner: Partner, organisation_id: UUID) -> UUID | None:
-    """The organisation's verification that is pending or approved, or is stored so because its expiry is not."""
+    """The organisation's pending or approved verification; also one whose expiry is not recorded yet."""
     found: UUID | None = await tx.fetchval(
         """
         select id from monetary_donation_verification
@@ -209,7 +209,7 @@ async def list_page(
 async def newest_verifications(
     tx: Tx, scope: Partner | AllPartners, filters: VerificationFilters, limit: int
 ) -> list[MonetaryDonationVerification]:
-    """The newest ones, for officers."""
+    """The newest verifications, for operators."""
     whose = "partner_id = $2" if isinstance(scope, Partner) else "$2::uuid is null"
     is_now = _IS_NOW[filters.status]
     rows = await tx.fetch(
@@ -244,7 +244,7 @@ async def update_status(tx: Tx, verification: MonetaryDonationVerification) -> b
 
 
 async def update_checks(tx: Tx, verification: MonetaryDonationVerification, checks: Sequence[CheckType]) -> None:
-    """Store what these checks of a locked verification are now, and that it was changed."""
+    """Store these checks of a locked verification, and the time of the change."""
     await tx.execute(
         """
         with moved as (
@@ -282,7 +282,7 @@ async def next_expiry_at(tx: Tx) -> datetime | None:
 
 
 async def insert_decision(tx: Tx, verification: MonetaryDonationVerification, decided: RecordedDecision) -> None:
-    """Store who decided what, and why."""
+    """Store a decision: who, what and why."""
     await tx.execute(
         """
         insert into monetary_donation_decision (

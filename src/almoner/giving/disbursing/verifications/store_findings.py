@@ -1,4 +1,4 @@
-"""SQL for what was seen of checks, and of flags."""
+"""SQL for findings of checks, and for flags."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -73,7 +73,7 @@ async def list_findings(tx: Tx, verification_id: UUID) -> list[StoredFinding]:
 
 @across_partners("sweep")
 async def set_next_check_at(tx: Tx, verification_id: UUID, at: datetime) -> None:
-    """When registers and lists have to be asked again."""
+    """Store when registers and lists must be checked again."""
     await tx.execute("update monetary_donation_verification set next_check_at = $2 where id = $1", verification_id, at)
 
 
@@ -92,7 +92,7 @@ async def next_check_at(tx: Tx) -> datetime | None:
 
 @across_partners("sweep")
 async def claim_due_checks(tx: Tx, until: datetime, limit: int) -> list[UUID]:
-    """Claim the verifications due for a check; they are due again at ``until`` unless a check says otherwise."""
+    """Claim the verifications due for a check; they are due again at ``until`` unless a check sets another time."""
     rows = await tx.fetch(
         """
         with due as (
@@ -140,7 +140,7 @@ async def raise_flag(tx: Tx, verification_id: UUID, finding_id: UUID, kind: Flag
 
 
 async def has_expired_finding(tx: Tx, verification_id: UUID) -> bool:
-    """Whether what some check of a verification rested on counts no more."""
+    """Whether the evidence of any check of a verification has expired."""
     return bool(
         await tx.fetchval(
             "select exists (select from monetary_donation_flag where verification_id = $1 and status = 'open' "

@@ -9,7 +9,7 @@ _SUFFIX: Final = re.compile(r"-monetaryDonation:(approve|reject|expire)\Z")
 
 
 def split_test_value(organisation_id: str) -> tuple[str, Action | None]:
-    """The id alone, and what its suffix asks for: the suffix is cut off before the id is looked up and stored."""
+    """Split an organisation ID into the ID and the action of its test value; None without one."""
     found = _SUFFIX.search(organisation_id)
     if found is None:
         return organisation_id, None

@@ -33,7 +33,7 @@ def serialise_for_api(tx: Tx, verification: MonetaryDonationVerification) -> Mon
 
 
 async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> MonetaryDonationVerification:
-    """Lock one, and record its expiry if that is due. Raises NotFound."""
+    """Lock a verification, and record its expiry if it is due. Raises NotFound."""
     if (locked := await store.get_for_update(tx, scope, verification_id)) is None:
         raise NotFound
     return await store_transition(tx, locked.as_at(tx.now)) if locked.is_overdue(tx.now) else locked
@@ -48,12 +48,12 @@ async def end_checks(
         now = now.with_ended_check(check, outcome, tx.now)
     await store.update_checks(tx, now, [check for check, _ in ended])
     if now.status == "pending" and now.remaining_checks == ("compliance",):
-        await enqueue_check(tx, now.id)  # the lists decide last
+        await enqueue_check(tx, now.id)  # watch lists are decided last
     return await (store_transition if now.status != verification.status else notify_partner)(tx, now)
 
 
 async def store_transition(tx: Tx, new: MonetaryDonationVerification) -> MonetaryDonationVerification:
-    """Store a state that was reached under the lock, and notify the partner."""
+    """Store a new state of a locked verification, and notify the partner."""
     if not await store.update_status(tx, new):
         raise LookupError(f"verification {new.id} is not where its holder saw it")
     return await notify_partner(tx, new)
