@@ -1,4 +1,4 @@
-"""Gift aid claims: their states, what may be claimed when, how much, and what goes back; pure.
+"""Gift Aid claims: their states, deadlines, amounts and adjustments; pure.
 
 After HMRC's guidance notes for charities, chapter 3, and its pages "Claiming Gift Aid as a charity or CASC" and
 "Schedule spreadsheet to claim back tax on Gift Aid donations" (gov.uk).
@@ -23,11 +23,11 @@ GIFT_AID_CLAIM: Final = Lifecycle(
 ClaimStatus = Literal["drafted", "submitted", "paid", "rejected", "withdrawn"]
 ClaimEndStatus = Literal["rejected", "withdrawn"]
 AdjustmentReason = Literal["refunded", "reassigned", "cancelled"]
-"""Why a claimed donation is adjusted: refunded or lost in a dispute, reassigned, or without its declaration."""
+"""Why a claimed donation is adjusted: refunded or lost in a dispute, reassigned, or its declaration cancelled."""
 SENT_STATUSES: Final = frozenset({"submitted", "paid"})
-"""The states of a claim that HMRC has."""
+"""The states of a claim that was sent to HMRC."""
 _CLAIM_YEARS: Final = 4
-"""A claim is made within four years after the end of the accounting year in which the gift was made."""
+"""A claim must be made within four years after the end of the accounting year of the donation."""
 MAX_DONATIONS: Final = 10_000
 """The maximum number of donations in a claim; further ones wait for the next claim."""
 MAX_REFERENCE: Final = 140
@@ -52,7 +52,7 @@ class AccountingYearEnd:
         return end if day <= end else date(day.year + 1, self.month, self.data_date)
 
     def claim_deadline(self, day: date) -> date:
-        """Until when a donation of this day can be claimed."""
+        """The last day on which a donation of this day can be claimed."""
         end = self.end_of_year(day)
         return end.replace(year=end.year + _CLAIM_YEARS)
 
@@ -91,7 +91,7 @@ class ClaimableDonation:
 
     @property
     def donation_date(self) -> date:
-        """When it was made, as HMRC reckons."""
+        """The day of the donation in London, as HMRC counts."""
         return london_day(self.created_at)
 
 
@@ -120,12 +120,12 @@ class GiftAidClaim:
 
     @property
     def adjustment_minor(self) -> int:
-        """The amount of earlier overclaims, for HMRC's form."""
+        """The amount of earlier overclaims, in pence, for HMRC's form."""
         return min(overclaimed_tax(self.deducted_minor), self.tax_minor)
 
     @property
     def due_minor(self) -> int:
-        """What HMRC must pay: tax on donations less adjustments."""
+        """The amount that HMRC must pay: tax on donations minus adjustments."""
         return self.tax_minor - self.adjustment_minor
 
 
@@ -160,7 +160,7 @@ class ClaimedDonation:
 
     @property
     def overclaimed_minor(self) -> int:
-        """The overclaimed amount that is not adjusted yet."""
+        """The overclaimed amount that is not yet adjusted."""
         return max(0, self.minor - self.adjusted_minor - self.claimable_minor)
 
 
@@ -194,7 +194,7 @@ class ExcludedDonation:
 class DraftResult:
     """The result of drafting a claim: the claim (if any), excluded, waiting and expired donations.
 
-    ``expired``: donations that nobody claimed for in time.
+    ``expired``: donations that were not claimed in time.
     """
 
     claim: GiftAidClaim | None
@@ -209,7 +209,7 @@ def basic_rate_tax(minor: int) -> int:
 
 
 def format_pounds(minor: int) -> str:
-    """``1,234.50 GBP``."""
+    """Format pence: ``1,234.50 GBP``."""
     return f"{minor // 100:,}.{minor % 100:02} GBP"
 
 

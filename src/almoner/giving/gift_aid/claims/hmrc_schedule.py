@@ -1,10 +1,10 @@
-"""HMRC's schedule of the donations of a claim: who may be on it, one donation a line or small ones together; pure.
+"""HMRC's schedule of a claim: who may be listed, and one donation or several small ones a line; pure.
 
 After "Schedule spreadsheet to claim back tax on Gift Aid donations" (gov.uk, as of 28 November 2025): the title has at
-most 4 characters, first name (or first initial) and last name 35, hyphens of a last name are spaces, the postcode is in
-capitals with a space, dates are DD/MM/YY, amounts have two decimals, what does not apply is left blank. A postcode of X
-stands for an address that is not in the United Kingdom. Donations of at most 20 pounds from different donors may stand
-together on a line of up to 1,000 pounds, without a name: so HMRC's page of 2013, that of 2025 says under 30.
+most 4 characters, first name (or first initial) and last name 35, hyphens of a last name become spaces, the postcode is
+in capitals with a space, dates are DD/MM/YY, amounts have two decimals, and fields that do not apply are blank. The
+postcode X means an address outside the United Kingdom. Donations of at most 20 pounds from different donors may share a
+line of up to 1,000 pounds, without a name: HMRC's page of 2013 says so, that of 2025 says under 30.
 """
 
 import csv
@@ -31,7 +31,7 @@ COLUMNS: Final = (
     "Amount",
 )
 _MAX_LINES: Final = 1000
-"""Of one schedule."""
+"""The maximum number of lines of one schedule."""
 _MAX_AGGREGATED_DONATION: Final = 20_00
 _MAX_AGGREGATED_LINE: Final = 1000_00
 _TITLE: Final = 4
@@ -61,7 +61,7 @@ class ScheduleDonor:
 
 @dataclass(slots=True)
 class _AggregatedLine:
-    """A line of small donations, while it is being filled."""
+    """A line of small donations that is being filled."""
 
     line: int
     minor: int = 0
@@ -70,7 +70,7 @@ class _AggregatedLine:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSchedule:
-    """A schedule: donations on their lines, excluded ones, and how many wait for the next claim."""
+    """A schedule: donations by line, excluded ones, and the number that wait for the next claim."""
 
     listed: tuple[ScheduleEntry, ...]
     left_out: tuple[ExcludedDonation, ...]
@@ -123,7 +123,7 @@ def build_schedule(
 def _find_line(
     lines: list[_AggregatedLine], person: ScheduleDonor, minor: int, number: int, max_count: int
 ) -> _AggregatedLine:
-    """The first line with room for a small donation, of an accounting year: a line takes one donation of a person."""
+    """The first line of the accounting year with room for a small donation; a line has one donation of each person."""
     for line in lines:
         if person not in line.people and line.minor + minor <= _MAX_AGGREGATED_LINE:
             break
@@ -139,7 +139,7 @@ def _find_line(
 def schedule_donor_of(declarer: Declarer) -> tuple[ScheduleDonor | None, tuple[str, ...]]:
     """The donor in HMRC's format, or the reasons why HMRC would not accept them."""
     found = claimable.find_declarer_problems(declarer)
-    # HMRC does without a title.
+    # The title is optional for HMRC.
     problems = [f"{_FIELDS[field]} {problem.sentence}" for field, problem in found.items() if field != "title"]
     if found.get("title") is DeclarerProblem.SEVERAL_PEOPLE:
         problems.insert(0, f"the title {DeclarerProblem.SEVERAL_PEOPLE.sentence}")
@@ -158,14 +158,14 @@ def schedule_donor_of(declarer: Declarer) -> tuple[ScheduleDonor | None, tuple[s
 
 
 def _title(text: str) -> str:
-    """One that is too long is left blank."""
+    """The title; "" if it is too long."""
     cleaned = " ".join(text.split()).rstrip(".")
     short = _TITLES.get(cleaned.casefold(), cleaned)
     return short if len(short) <= _TITLE and not short.startswith(claimable.FORMULA) else ""
 
 
 def _overseas_house(declarer: Declarer, house: str) -> str:
-    """Abroad, as much of the address as there is room for tells who it is."""
+    """The house name or number; abroad, as much of the address as fits."""
     parts = [house, *(" ".join(part.split()) for part in (declarer.road_name, declarer.city, declarer.country))]
     text = parts[0]
     for part in parts[1:]:

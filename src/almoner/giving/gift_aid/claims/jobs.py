@@ -1,4 +1,4 @@
-"""A donation was refunded or given to another organisation: a job looks whether something of a claim has to go back."""
+"""Enqueues a check of claims after a donation was refunded or reassigned, and records what was overclaimed."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -27,7 +27,7 @@ tasks: Final = Tasks()
 
 
 class _ChangedDonation(msgspec.Struct):
-    """What is read of the event's donation."""
+    """The event's fields that are used."""
 
     id: str
     currency_code: str = msgspec.field(name="currencyCode")
@@ -35,7 +35,7 @@ class _ChangedDonation(msgspec.Struct):
 
 @tasks.reacts_to_events(REFUNDED, REASSIGNED)
 async def on_donation_changed(tx: Tx, events: Sequence[Event]) -> None:
-    """Enqueue a check of each donation in sterling."""
+    """Enqueue a check of each changed donation in sterling."""
     jobs = []
     for event in events:
         changed = read_record(event, _ChangedDonation)

@@ -1,9 +1,9 @@
-"""Operations on gift aid claims.
+"""Operations on Gift Aid claims.
 
-A charity has one draft at a time. Its gifts are claimed for from the draft on, until it is withdrawn or rejected; the
-rows of the database see to it that none is claimed for twice. What was claimed too much is found by comparing what was
-claimed with what the donation stands for now, so that it does not matter who tells of a change, how often, and in which
-order. It goes back once HMRC has paid for the donation: off the next claim of the same charity.
+A charity has one draft at a time. Its donations are claimed from the draft on, until it is withdrawn or rejected;
+constraints prevent claiming one twice. Overclaims are found by comparing the claimed amount with the currently
+claimable one, so it does not matter what reports a change, how often and in which order. Once HMRC has paid for the
+donation, the overclaim is deducted from the charity's next claim.
 """
 
 from dataclasses import replace
@@ -49,11 +49,10 @@ async def get(tx: Tx, claim_id: UUID) -> GiftAidClaim:
 async def draft_claim(
     tx: Tx, organisation_id: UUID, cutoff_at: datetime, *, year: AccountingYearEnd, aggregate: bool, by: str
 ) -> DraftResult:
-    """Draft a claim of what a charity can claim for donations before a moment.
+    """Draft a claim of a charity's claimable donations made before ``cutoff_at``.
 
-    Gifts that HMRC would not take are left out and told, with all that is wrong with them; they are looked at anew by
-    the next draft. ``aggregate``: gifts of at most 20 pounds share lines without names. Raises NotFound,
-    GiftAidClaimError.
+    Donations that HMRC would not accept are left out and returned with all their problems; the next draft checks them
+    again. ``aggregate``: donations of at most 20 pounds share lines without names. Raises NotFound, GiftAidClaimError.
     """
     await _ensure_eligible_charity(tx, organisation_id)
     if cutoff_at > tx.now:
@@ -104,9 +103,9 @@ async def draft_claim(
 async def _select_donations(
     tx: Tx, organisation_id: UUID, since: datetime, cutoff_at: datetime
 ) -> tuple[list[ClaimableDonation], int]:
-    """The oldest donations that fit into a claim, with those before them that HMRC would not take; and how many follow.
+    """The oldest donations that fit into a claim, including those to exclude; and the number of later ones.
 
-    However many it would not take, there is a way past them.
+    Excluded donations, however many, do not use up the limit.
     """
     found: list[ClaimableDonation] = []
     fit, after = 0, (since, UUID(int=0))
@@ -209,11 +208,11 @@ def _transition_refused(claim: GiftAidClaim, target: str) -> GiftAidClaimError:
 async def adjust_donation(tx: Tx, donation_id: UUID) -> Adjustment | None:
     """Record what was overclaimed for a donation; None if nothing was.
 
-    The claim is held first, then its donation, so that a claim on its way to HMRC is waited for.
+    Locks the claim, then its donation, and so waits for a claim that is being submitted.
     """
     claim = await store.lock_claim_of_donation(tx, donation_id)
     if claim is None or claim.status not in domain.SENT_STATUSES:
-        return None  # a draft is looked at when it is submitted
+        return None  # a draft is checked when it is submitted
     claimed = await store.find_claimed_donation(tx, claim.id, donation_id)
     if claimed is None or not claimed.overclaimed_minor:
         return None

@@ -60,9 +60,9 @@ async def insert(tx: Tx, new: GiftAidClaim) -> bool:
 
 
 async def insert_entries(tx: Tx, claim: GiftAidClaim, entries: Sequence[ClaimEntry]) -> None:
-    """The donations of a new draft.
+    """Store the donations of a new draft.
 
-    Raises UniqueViolationError for one that is claimed for, CheckViolationError for one that is not the charity's.
+    Raises UniqueViolationError if one is already claimed, CheckViolationError if one is not the charity's.
     """
     await tx.execute(
         """
@@ -81,9 +81,9 @@ async def insert_entries(tx: Tx, claim: GiftAidClaim, entries: Sequence[ClaimEnt
 
 
 _LEFT: Final = "d.amount_minor - d.refunded_minor"
-# What is on its way back may be refused yet, and nothing is claimed for a gift twice.
+# A pending refund may still be refused, so its donation waits; a donation is claimed only once.
 _RESTS: Final = "d.disputed_at is null and d.withdrawn_minor <= d.refunded_minor"
-# As the guard of a donation asks (`donation_gift_aid_holds`): a declaration may be cancelled after a gift got it.
+# The same condition as in the trigger `donation_gift_aid_holds`: a declaration may be cancelled later.
 _HOLDS: Final = (
     "(d.created_at >= g.covers_from and (g.covers_to is null or d.created_at < g.covers_to) "
     "and (g.cancelled_from is null or d.created_at < g.cancelled_from))"
@@ -228,7 +228,7 @@ case when d.organisation_id = q.organisation_id and d.gift_aid_id is not null an
           and d.status in ('RECEIVED_PAYMENT', 'DISBURSED')
      then d.amount_minor - d.refunded_minor else 0 end
 """
-"""A gift stands for what is left of it, while it is this charity's and its declaration covers it."""
+"""The claimable amount of a donation: the unrefunded part, while it is this charity's and its declaration covers it."""
 _REASON: Final = f"""
 case when d.organisation_id <> q.organisation_id then 'reassigned'
      when d.gift_aid_id is null or not {_HOLDS} then 'cancelled' else 'refunded' end
@@ -294,7 +294,7 @@ select donation_id from gift_aid_claim_donation where declaration_id = $1 and ac
 
 
 async def donations_claimed_by(tx: Tx, declaration_id: UUID) -> list[UUID]:
-    """The donations that are claimed for by a declaration."""
+    """The donations claimed through a declaration."""
     return [row[0] for row in await tx.fetch(_CLAIMED_BY, declaration_id)]
 
 

@@ -1,1 +1,1 @@
-"""Gift aid: declarations of UK taxpayers, and which donations they cover (settled 4)."""
+"""Gift Aid: declarations of UK taxpayers, and which donations they cover (settled 4)."""

@@ -1,7 +1,7 @@
-"""Whether HMRC takes what somebody declares: one rule for the page, the API and the claim (M10, M11).
+"""Whether HMRC accepts a declaration: one rule for page, API and claim (M10, M11).
 
-After HMRC's guidance on declarations and its schedule spreadsheet: one living person declares, by first and last name
-and home address. Who declares is told while they are there; a claim leaves out what came in before.
+After HMRC's guidance on declarations and its schedule spreadsheet: one living person declares, with first and last name
+and home address. The page and the API reject problems at once; a claim leaves out older declarations with problems.
 """
 
 import re
@@ -22,7 +22,9 @@ _MAX_LAST_NAME: Final = 35
 MAX_HOUSE: Final = 40
 OVERSEAS_POSTCODE: Final = "X"
 FORMULA: Final = ("=", "+", "-", "@", "|", "%")
-"""How a cell begins that a spreadsheet would run. HMRC takes no apostrophe before it, so no such value is claimed."""
+"""The first characters of cells that a spreadsheet would run as formulas. HMRC accepts no escaping, so they are not
+claimed.
+"""
 
 
 class DeclarerProblem(Enum):
@@ -47,7 +49,7 @@ class DeclarerProblem(Enum):
 _POSTCODE: Final = re.compile(r"(GIR0AA|[A-PR-UWYZ][A-HK-Y]?[0-9][0-9A-HJKMNPR-Y]?[0-9][ABD-HJLNP-UW-Z]{2})", re.ASCII)
 _NO_POSTCODE_SIGN: Final = re.compile(r"[\s.,;:'\"()_-]+")
 _OTHER_TERRITORIES: Final = ("JE", "GY", "IM", "GX")
-"""Jersey, Guernsey, Man and Gibraltar have postcodes of the same form, and are not in the United Kingdom."""
+"""Jersey, Guernsey, Isle of Man and Gibraltar: postcodes of the same form outside the United Kingdom."""
 _NATIONS: Final = frozenset(
     {
         *("uk", "gb", "gbr", "united kingdom", "great britain", "britain", "england", "scotland", "wales", "cymru"),
@@ -58,7 +60,7 @@ _NATIONS: Final = frozenset(
 _BESIDE_NATION: Final = re.compile(r"[,;/()|\-\u2013]+")
 _JOINT: Final = re.compile(r"[&+/\uff06]|\b(?:and|und|et)\b", re.IGNORECASE)
 _JOINT_LAST: Final = re.compile(r"[&+/\uff06]|\band\b|\bfamily\b", re.IGNORECASE)
-"""Of a last name, in which ``y`` and ``und`` may be spelling."""
+"""Marks of joint donors in a last name; ``y`` and ``und`` may be part of one."""
 _JOINT_TITLES: Final = re.compile(r"[&+/\uff06]|\b(?:and|messrs|mesdames)\b|\bmr\W+(?:mrs|ms|miss|dr)\b", re.IGNORECASE)
 _COMPANY: Final = re.compile(
     r"\b(?:ltd|limited|plc|p\.l\.c|llp|l\.l\.p|llc|inc|incorporated|corp|corporation|gmbh|cic|cio|clg|pty|sarl|"
@@ -165,7 +167,7 @@ def _folded(text: str) -> str:
 
 @cache
 def _countries() -> frozenset[str]:
-    """Names and codes of countries, with those of the territories that are asked for beside the United Kingdom."""
+    """Names and codes of countries, and of the territories that are listed besides the United Kingdom."""
     territories = [Locale(tag).territories.items() for tag in _LANGUAGES]
     names = {name for named in territories for code, name in named if len(code) == 2}
     return frozenset(map(_folded, {*names, *ALPHA3_BY_ALPHA2, *ALPHA3_BY_ALPHA2.values(), *_ALSO_COUNTRIES}))

@@ -1,7 +1,7 @@
-"""Declarations and what they cover: spans of time, donations in sterling to UK charities (settled 4); pure.
+"""Declarations and what they cover: periods, and donations in sterling to UK charities (settled 4); pure.
 
-A declaration holds for donations made from ``covers_from`` on, which may be up to four years before it was made, until
-``covers_to``, or until it was cancelled, whichever is first; the end is not covered.
+A declaration covers donations made from ``covers_from``, which may be up to four years before it was made, until
+``covers_to`` or its cancellation, whichever is first; the end is exclusive.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,20 +16,20 @@ from almoner.nonprofits.organisations.domain import Organisation
 CURRENCY: Final = "GBP"
 COUNTRY: Final = "GBR"
 _YEARS_BACK: Final = 4
-"""How far back a declaration may reach: a charity can claim for gifts of the past four years."""
+"""How far back a declaration may cover: charities can claim for donations of the past four years."""
 
 
 HOME: Final = "United Kingdom"
-"""The country of addresses that donors type on the page."""
+"""The country of addresses entered on the page."""
 
 STATEMENT: Final = (
     "I want to Gift Aid my donation to {charity}. I am a UK taxpayer and understand that if I pay less Income Tax "
     "and/or Capital Gains Tax in the current tax year than the amount of Gift Aid claimed on all my donations it is my "
     "responsibility to pay any difference."
 )
-"""What a donor declares on the page for one gift, as HMRC's model for a single donation words it.
+"""The donor's declaration on the page for one donation, in the words of HMRC's model for a single donation.
 
-The model names the amount where this says "my donation": the form that it stands on does.
+The model names the amount instead of "my donation"; here the form shows it.
 """
 
 STATEMENT_SEVERAL: Final = (
@@ -37,22 +37,22 @@ STATEMENT_SEVERAL: Final = (
     "{charity}. I am a UK taxpayer and understand that if I pay less Income Tax and/or Capital Gains Tax than the "
     "amount of Gift Aid claimed on all my donations in that tax year it is my responsibility to pay any difference."
 )
-"""What a donor declares who gives regularly, as HMRC's model for several donations words it."""
+"""The declaration of a regular donor, in the words of HMRC's model for several donations."""
 
 NOTIFY_CHARITY: Final = (
     "Please notify the charity if you: want to cancel this declaration; change your name or home address; no longer "
     "pay sufficient tax on your income and/or capital gains."
 )
-"""What stands below the model for several donations."""
+"""The text below the model for several donations."""
 
 STATEMENTS_PUBLISHED: Final = date(2015, 10, 21)
-"""When HMRC published both models, to be used from 6 April 2016.
+"""When HMRC published both models, for use from 6 April 2016.
 
 https://www.gov.uk/claim-gift-aid/gift-aid-declarations
 """
 
 REMINDED_AFTER: Final = timedelta(days=365)
-"""A declaration for several donations is recalled to its donor once a year."""
+"""Donors are reminded once a year of a declaration for several donations."""
 
 _ONE_GIFT: Final = timedelta(milliseconds=1)
 
@@ -96,7 +96,7 @@ class Declarer:
 class Declaration:
     """One Gift Aid declaration. ``deleted_at``: when its cancellation was recorded.
 
-    ``organisation_id``: the charity that it names and is for, where it was made on the page for several donations.
+    ``organisation_id``: the only charity that it covers, if it was made on the page for several donations.
     """
 
     id: UUID
@@ -132,17 +132,17 @@ def single_donation_declaration(
 def regular_donation_declaration(
     declaration_id: UUID, partner_id: UUID, declarer: Declarer, organisation_id: UUID, now: datetime
 ) -> Declaration:
-    """A declaration for all donations to a charity: those to come, and those of the past four years."""
+    """A declaration for all donations to a charity: future ones, and those of the past four years."""
     begins = earliest_covered_at(now)
     return Declaration(declaration_id, partner_id, None, declarer, begins, None, None, now, None, organisation_id)
 
 
 def earliest_covered_at(now: datetime) -> datetime:
-    """The earliest donation that a declaration made now may cover: of the day four years ago, the 28th for a 29th."""
+    """The earliest time that a declaration made now may cover: that day four years ago, the 28th for a 29th."""
     day = now.replace(hour=0, minute=0, second=0, microsecond=0)
     try:
         return day.replace(year=now.year - _YEARS_BACK)
-    except ValueError:  # a 29th of February four years after a year without one
+    except ValueError:  # a 29th of February, and no leap year four years before
         return day.replace(year=now.year - _YEARS_BACK, day=28)
 
 

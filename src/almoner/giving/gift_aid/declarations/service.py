@@ -34,11 +34,11 @@ async def create_declaration(
     covers_to: datetime | None = None,
     trusted: bool,
 ) -> Declaration:
-    """A new declaration: from now on and for the past four years, unless it says otherwise.
+    """Create a declaration; by default for the past four years and from now on.
 
-    ``user_id`` as sent. ``trusted``: by a secret key. With a publishable one the user counts only while one of its
-    donation sessions is open, and whatever else was sent as a user is left out without a word: nobody learns who there
-    is. Raises PartnerUserNotFound, IncorrectParams: also for what no claim could take.
+    ``user_id``: as sent. ``trusted``: with a secret key. With a publishable key the user is stored only while one of
+    its donation sessions is open, and otherwise ignored silently, so that it does not reveal which users exist. Raises
+    PartnerUserNotFound; IncorrectParams, also for values that no claim could contain.
     """
     begins = covers_from or domain.earliest_covered_at(tx.now)
     problems = claimable.find_declarer_problems(declarer)
@@ -82,8 +82,8 @@ async def find_covering(
 ) -> UUID | None:
     """A user's newest declaration that covers a donation; ``current``: the donation's present declaration.
 
-    Nobody cancels another one until the transaction ends. Who cancels the current one holds it before its gifts, which
-    the caller may hold, so that is left to them: they take it off all of its donations.
+    A new one is locked against cancellation until the transaction ends. The current one is not: whoever cancels it
+    locks it before its donations, which the caller may have locked, and removes it from them all.
     """
     if user_id is None:
         return None
@@ -123,7 +123,7 @@ async def declare_for_regular_donation(
 
 
 async def find_for_later_donation(tx: Tx, partner: Partner, declaration_id: UUID, organisation_id: UUID) -> UUID | None:
-    """The declaration of a regular donation if it covers one more to this charity now; nobody cancels it meanwhile."""
+    """The declaration of a regular donation if it covers another one now, locked against cancellation; else None."""
     known = await store.find_with_shared_lock(tx, partner, declaration_id)
     return known.id if known and known.organisation_id == organisation_id and known.covers(tx.now) else None
 
@@ -141,9 +141,9 @@ async def find_for_restored_donation(
 
 
 async def cancel_declaration(tx: Tx, declaration_id: UUID, cancelled_from: datetime | None = None) -> Declaration:
-    """Cancel a declaration for donations made from a moment on.
+    """Cancel a declaration for donations made from ``cancelled_from`` on, by default now.
 
-    Raises NotFound; DeclarationError when it was cancelled before, or the moment is still to come.
+    Raises NotFound; DeclarationError if it is already cancelled, or the time is in the future.
     """
     if (locked := await store.get_for_update(tx, declaration_id)) is None:
         raise NotFound

@@ -60,7 +60,7 @@ async def find(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | 
 
 
 async def find_with_shared_lock(tx: Tx, partner: Partner, declaration_id: UUID) -> Declaration | None:
-    """One declaration of the partner, which nobody changes until the transaction ends."""
+    """One declaration of the partner, locked against changes until the transaction ends."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from gift_aid_declaration where partner_id = $1 and id = $2 for share",
         partner.id,
@@ -154,5 +154,5 @@ async def next_reminder_at(tx: Tx) -> datetime | None:
 
 @across_partners("held")
 async def set_reminder(tx: Tx, declaration_id: UUID, reminder_at: datetime | None) -> None:
-    """When a locked declaration is recalled next; None: never."""
+    """Store when a locked declaration's donor is reminded next; None: never."""
     await tx.execute("update gift_aid_declaration set reminder_at = $2 where id = $1", declaration_id, reminder_at)

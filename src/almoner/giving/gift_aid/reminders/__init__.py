@@ -1,1 +1,1 @@
-"""Donors who declared Gift Aid for a regular donation are reminded once a year, and can end it there."""
+"""Reminds donors once a year of a Gift Aid declaration for a regular donation, with a page to cancel it."""

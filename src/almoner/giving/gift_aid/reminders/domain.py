@@ -1,4 +1,4 @@
-"""A declaration for several donations, as its donor is reminded of it; pure."""
+"""A declaration for several donations, as shown to its donor; pure."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ PAGE_PURPOSE: Final = "gift-aid"
 
 @dataclass(frozen=True, slots=True)
 class DeclaredGiftAid:
-    """The Gift Aid declaration of a regular donation. ``subscription_id``: that donation."""
+    """The Gift Aid declaration of a regular donation. ``subscription_id``: the regular donation's."""
 
     id: UUID
     partner_id: UUID
@@ -24,5 +24,5 @@ class DeclaredGiftAid:
 
     @staticmethod
     def statement(charity: str) -> str:
-        """HMRC's words, which stay in English."""
+        """HMRC's statement, which stays in English."""
         return STATEMENT_SEVERAL.format(charity=charity)

@@ -1,4 +1,4 @@
-"""A year has passed since a donor declared Gift Aid for a regular donation: they are reminded. The job holds an id."""
+"""Reminds donors of Gift Aid declarations for regular donations after a year. Jobs contain only an ID."""
 
 from datetime import timedelta
 from pathlib import Path

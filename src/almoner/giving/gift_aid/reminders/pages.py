@@ -1,4 +1,4 @@
-"""The page on which a donor sees a Gift Aid declaration for several donations, and ends it by one click."""
+"""The page on which a donor sees a Gift Aid declaration for several donations, and can cancel it with one click."""
 
 from pathlib import Path
 from typing import Final

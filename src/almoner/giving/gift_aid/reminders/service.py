@@ -1,4 +1,4 @@
-"""Reminding donors of their Gift Aid declarations once a year, and ending one on their word."""
+"""Reminds donors of their Gift Aid declarations once a year, and cancels a declaration for its donor."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -34,7 +34,7 @@ async def get(tx: Tx, declaration_id: UUID) -> tuple[DeclaredGiftAid, DonationSu
 
 
 async def remind_donors(tx: Tx, limit: int = BATCH) -> int:
-    """Sweep: remind donors of active regular donations of their declarations; returns how many were checked."""
+    """Remind donors of active regular donations of their declarations; returns how many were checked."""
 
     async def remind(declarations: Sequence[Declaration]) -> None:
         for one in declarations:
@@ -58,7 +58,7 @@ async def _remind_donor(tx: Tx, declaration_id: UUID) -> None:
 
 
 async def end_declaration(tx: Tx, declaration_id: UUID) -> bool:
-    """Cancel the declaration from now on; False if it has ended. Raises NotFound."""
+    """Cancel the declaration from now on; False if it has already ended. Raises NotFound."""
     declared, _ = await get(tx, declaration_id)
     if declared.ended:
         return False
