@@ -1,1 +1,1 @@
-"""Regular donations: plans that donors agree to, and their dates."""
+"""Regular donations: subscriptions that donors agree to, and their due dates."""

@@ -1,1 +1,1 @@
-"""What donors agree to who give regularly, in the words that they are shown."""
+"""The consent texts of regular donations, as shown to donors."""

@@ -1,7 +1,7 @@
-"""The words that a donor agrees to: how much, how often, from when, and how to end it.
+"""The text of a donor's consent: amount, frequency, first date, and how to cancel.
 
-They are the same on the hosted page, on the provider's page, on the page of regular donations and in the email. Whoever
-changes their meaning gives them another version.
+It is identical on the hosted page, the provider's page, the page of regular donations and in the email. A change of its
+meaning needs a new version.
 """
 
 from datetime import date
@@ -26,7 +26,7 @@ def format_amount_and_frequency(money: Money, frequency: Frequency, language: La
 def agreement_of(
     language: Language, organisation: str, money: Money, frequency: Frequency, first_day: date
 ) -> Agreement:
-    """The agreement about a regular donation whose next payment is on a day."""
+    """The agreement for a regular donation with its next payment on ``first_day``."""
     parts = {
         "every": format_amount_and_frequency(money, frequency, language),
         "organisation": organisation,

@@ -1,1 +1,1 @@
-"""Charges the dates of plans that are due."""
+"""Charges due subscriptions."""

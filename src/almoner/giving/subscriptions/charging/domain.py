@@ -1,4 +1,4 @@
-"""What to do about the due dates of a plan; pure (settled 11)."""
+"""Rules for the due dates of a subscription; pure (settled 11)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import DonationS
 from almoner.kit import recurrence
 
 LIVE_PAYMENT_RETRY: Final = timedelta(hours=1)
-"""When a date is checked again if its donor is paying right now."""
+"""When a due date is checked again if its donor is paying right now."""
 
 
 @dataclass(frozen=True, slots=True)
 class DueDates:
     """Due dates of a subscription. ``opened``: the date to charge; ``missed``: older dates it covers.
 
-    ``too_late``: dates that may not be charged any more. ``first_try_at``: of the opened one.
+    ``too_late``: dates that may no longer be charged. ``first_try_at``: of the opened date.
     """
 
     opened: date | None
@@ -31,7 +31,7 @@ class DueDates:
 
 
 def due_dates(subscription: DonationSubscription, now: datetime, zone: tzinfo) -> DueDates | None:
-    """The dates that are due by now: at most one is charged, and none on a day on which the plan was charged."""
+    """The dates that are due at ``now``: at most one is charged, and none on a day with an earlier charge."""
     today = now.astimezone(zone).date()
     due = [day for day in subscription.dates_until(today) if subscription.moment_of(day, zone) <= now]
     if not due:
@@ -52,5 +52,5 @@ def _first_try(subscription: DonationSubscription, now: datetime, zone: tzinfo) 
 
 
 def closes_at(due_on: date, zone: tzinfo) -> datetime:
-    """From when on a date can no longer be charged."""
+    """When a date can no longer be charged."""
     return recurrence.moment_of(last_day_of(due_on) + timedelta(days=1), time(), zone)

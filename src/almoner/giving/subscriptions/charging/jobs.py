@@ -1,4 +1,4 @@
-"""Background work of plans: what is due of them, and donors to be forgotten."""
+"""Background work of subscriptions: charge due dates, propose successors of merged nonprofits, and erase donors."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -27,7 +27,7 @@ tasks.periodic("donation_subscriptions.erase_donors", subscriptions.next_erasure
 
 @tasks.reacts_to(CHANGED)
 async def on_register_changed(tx: Tx, _changed: Sequence[RegisterChangedEvent]) -> None:
-    """Enqueue a check of plans whose nonprofits merged into another one."""
+    """Enqueue a check of subscriptions whose nonprofit merged into another."""
     await _FOLLOW.enqueue(tx, Nothing(), unique=_FOLLOW.name)
 
 

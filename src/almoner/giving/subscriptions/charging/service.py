@@ -1,7 +1,7 @@
-"""Looks at the plans whose moment has come: opens dates, charges them, gives them up, ends plans.
+"""Processes due subscriptions: opens due dates, charges them, closes them, and ends subscriptions.
 
-Everything about one plan happens under its lock. A date has one row and one donation, both made here; the call to the
-provider is the job of the payment attempt (``giving.checkout.donations``).
+Every change is made under the subscription's lock. A due date has one row and one donation, both created here; the
+payment attempt's job calls the provider (``giving.checkout.donations``).
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ _POSTPONED: Final = timedelta(hours=1)
 
 
 async def process_due_subscriptions(tx: Tx, limit: int = BATCH) -> int:
-    """Process plans that are due; returns how many."""
+    """Process due subscriptions; returns their number."""
 
     async def process(subscriptions_: Sequence[DonationSubscription]) -> None:
         for subscription in subscriptions_:
@@ -53,25 +53,25 @@ async def process_due_subscriptions(tx: Tx, limit: int = BATCH) -> int:
 
 
 async def list_with_successor(tx: Tx, after: UUID | None, limit: int = BATCH) -> list[UUID]:
-    """Active plans after this ID whose nonprofit was merged into another and whose donor has not been asked."""
+    """Active subscriptions after this ID whose nonprofit merged into another and whose donor was not asked yet."""
     return await store.list_with_successor(tx, after, limit)
 
 
 async def next_due_at(tx: Tx) -> datetime | None:
-    """When the next plan is due."""
+    """When the next subscription is due."""
     return await subscriptions.next_wake_at(tx)
 
 
 async def next_unfinished_charge_at(tx: Tx) -> datetime | None:
-    """Like ``next_due_at``; while cards are being charged, since when the first one is."""
+    """Like ``next_due_at``; while cards are being charged, when the first such charge started."""
     return await store.oldest_unfinished_charge_at(tx) or await next_due_at(tx)
 
 
 async def _process_plan(tx: Tx, subscription: DonationSubscription, *, is_partner_paused: bool) -> None:
-    """Do what is due for a locked plan, one step at a time. A plan of a paused partner waits unchanged."""
+    """Process a locked subscription, one step at a time. A paused partner's subscription is postponed unchanged."""
     charge = await subscriptions.find_open_charge(tx, subscription.id)
     if charge is not None and charge.donation_id and await store.is_answer_awaited(tx, charge.donation_id):
-        # First learn what the provider charged; its answer makes the plan due again.
+        # Wait for the provider's response first; it makes the subscription due again.
         await subscriptions.postpone(tx, subscription.id, tx.now + domain.LIVE_PAYMENT_RETRY)
         return
     if subscription.email is not None and await _was_erased(tx, subscription):
@@ -96,7 +96,7 @@ async def _process_plan(tx: Tx, subscription: DonationSubscription, *, is_partne
 
 
 async def _follow_dates(tx: Tx, subscription: DonationSubscription, charge: SubscriptionCharge | None) -> None:
-    """Open, charge and close the dates of a live plan, and remind its donor."""
+    """Open, charge and close the due dates of a live subscription, and notify its donor."""
     ends_at = past_due_until(subscription, tx.deployment.time_zone)
     if ends_at is not None and tx.now >= ends_at:
         await subscriptions.cancel_locked(tx, subscription, "payment_failed")
@@ -117,7 +117,7 @@ async def _follow_dates(tx: Tx, subscription: DonationSubscription, charge: Subs
 
 
 async def propose_successor_if_merged(tx: Tx, subscription_id: UUID) -> None:
-    """Ask the donor whether an active plan may continue with the nonprofit's successor; charge nothing until then."""
+    """Ask the donor to agree to the nonprofit's successor; charge an active subscription only after that."""
     subscription = await subscriptions.get_for_update(tx, ALL_PARTNERS, subscription_id)
     if subscription.status not in LIVE_STATUSES or subscription.proposed_organisation_id is not None:
         return
@@ -126,7 +126,7 @@ async def propose_successor_if_merged(tx: Tx, subscription_id: UUID) -> None:
         return
     charge = await subscriptions.find_open_charge(tx, subscription.id)
     under_way = charge is not None and charge.donation_id and await store.is_answer_awaited(tx, charge.donation_id)
-    if subscription.status in CHARGED_STATUSES and not under_way:  # else its next date stops it
+    if subscription.status in CHARGED_STATUSES and not under_way:  # otherwise its next due date stops it
         if charge is not None:
             await _close(tx, charge, "organisation_cannot_receive")
         subscription = await subscriptions.pause_locked(tx, subscription, None, "organisation_cannot_receive")
@@ -134,7 +134,7 @@ async def propose_successor_if_merged(tx: Tx, subscription_id: UUID) -> None:
 
 
 async def _close(tx: Tx, charge: SubscriptionCharge, reason: SkipReason | None) -> None:
-    """Give an open date up, with its donation; what its donor pays all the same is sent back."""
+    """Close an unpaid due date with its donation; a later payment by the donor is refunded."""
     await subscriptions.close_charge(tx, charge, reason)
     if charge.donation_id is not None:
         await donations.cancel_later_donation(tx, charge.donation_id)
@@ -149,7 +149,7 @@ async def _was_erased(tx: Tx, subscription: DonationSubscription) -> bool:
 async def _open_due_date(
     tx: Tx, subscription: DonationSubscription, charge: SubscriptionCharge | None
 ) -> tuple[DonationSubscription, SubscriptionCharge | None]:
-    """Open the date that is due; older ones are skipped, and told."""
+    """Open the current due date; older ones are recorded as skipped, and the donor is notified."""
     zone = tx.deployment.time_zone
     due = domain.due_dates(subscription, tx.now, zone)
     if due is None:
@@ -170,7 +170,7 @@ async def _open_due_date(
 
 
 async def _charge(tx: Tx, subscription: DonationSubscription, charge: SubscriptionCharge) -> DonationSubscription:
-    """Begin an attempt, where the nonprofit may receive it and the donor is not paying at this moment."""
+    """Start a payment attempt, unless the nonprofit cannot receive it or the donor is paying right now."""
     organisation = await organisations.get(tx, Partner(subscription.partner_id), subscription.organisation_id)
     if subscription.money.currency not in organisation.donation_currencies:
         return await _stop(tx, subscription, charge, organisation)
@@ -191,7 +191,7 @@ async def _charge(tx: Tx, subscription: DonationSubscription, charge: Subscripti
 async def _stop(
     tx: Tx, subscription: DonationSubscription, charge: SubscriptionCharge, organisation: Organisation
 ) -> DonationSubscription:
-    """The nonprofit may not receive any more: nothing is charged until the donor has decided."""
+    """Stop charging because the nonprofit cannot receive donations, until the donor decides."""
     await _close(tx, charge, "organisation_cannot_receive")
     subscription = await subscriptions.pause_locked(tx, subscription, None, "organisation_cannot_receive")
     successor = await _find_successor(tx, subscription, organisation)
@@ -201,7 +201,7 @@ async def _stop(
 
 
 async def _find_successor(tx: Tx, subscription: DonationSubscription, organisation: Organisation) -> UUID | None:
-    """The nonprofit that took its place, where that one can receive what the plan gives."""
+    """The successor of the nonprofit, if it can receive the subscription's donations."""
     if organisation.succeeded_by is None:
         return None
     try:
@@ -212,7 +212,7 @@ async def _find_successor(tx: Tx, subscription: DonationSubscription, organisati
 
 
 async def _remind(tx: Tx, subscription: DonationSubscription) -> DonationSubscription:
-    """Tell the donor of a yearly gift to come, and of a card that ends."""
+    """Notify the donor before a yearly donation and before the card expires."""
     remind_at = reminder_time(subscription, tx.deployment.time_zone)
     if remind_at is not None and remind_at <= tx.now:
         if subscription.next_donation_at is not None and subscription.next_donation_at - tx.now >= _LEAST_NOTICE:

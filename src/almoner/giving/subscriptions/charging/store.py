@@ -1,4 +1,4 @@
-"""SQL for charges that are under way."""
+"""SQL for unfinished charges."""
 
 from datetime import datetime
 from uuid import UUID
@@ -11,7 +11,7 @@ from almoner.platform.database.transactions import Tx
 async def oldest_unfinished_charge_at(tx: Tx) -> datetime | None:
     """Since when the oldest charge of a saved payment method has been unfinished; None if there is none.
 
-    Those of paused partners are not sent, and nobody waits for them.
+    Ignores paused partners, whose charges are not sent.
     """
     found: datetime | None = await tx.fetchval(
         """
@@ -28,7 +28,7 @@ async def oldest_unfinished_charge_at(tx: Tx) -> datetime | None:
 
 
 async def is_answer_awaited(tx: Tx, donation_id: UUID) -> bool:
-    """Whether the provider may have charged a donation without having reported it yet."""
+    """Whether the provider may have charged a donation without having reported it."""
     return bool(
         await tx.fetchval(
             """

@@ -1,1 +1,1 @@
-"""Plans of regular donations: the record, its changes, its API calls."""
+"""Donation subscriptions: the record, its changes, and its API."""

@@ -1,4 +1,4 @@
-"""Plans of regular donations: their states, dates and allowed changes (settled 11)."""
+"""Donation subscriptions: their states, due dates and allowed changes (settled 11)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -44,14 +44,14 @@ CANCELLED: Final = "donation_subscription.cancelled"
 LIVE_STATUSES: Final[tuple[SubscriptionStatus, ...]] = ("active", "past_due", "paused")
 CHARGED_STATUSES: Final[tuple[SubscriptionStatus, ...]] = ("active", "past_due")
 CHARGED_WITHIN: Final = timedelta(days=7)
-"""The days after its date within which a donation can be charged."""
+"""How long after its due date a donation can be charged."""
 RETRY_DAYS: Final = (1, 3, 5, 7)
 CANCELLED_AFTER: Final = timedelta(days=28)
-"""How long a plan may be past due."""
+"""How long a subscription may be past due before it is cancelled."""
 ERASED_AFTER: Final = timedelta(days=30)
-"""How long the donor of a plan that never began is remembered."""
+"""When the donor of a subscription that never started is erased."""
 REMINDED_BEFORE: Final = timedelta(days=14)
-"""When a yearly donation is announced: 7 to 30 days before."""
+"""How long before a yearly donation it is announced; 7 to 30 days are allowed."""
 MAX_NEXT_DATE: Final = timedelta(days=366)
 MAX_PAUSE: Final = timedelta(days=366)
 _PERIODS_A_YEAR: Final[Mapping[Frequency, int]] = {"weekly": 52, "monthly": 12, "quarterly": 4, "yearly": 1}
@@ -90,7 +90,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class PendingChange:
-    """A change that waits for the donor: another amount, another frequency, or both."""
+    """A change that waits for the donor's consent: amount, frequency, or both."""
 
     money: Money
     frequency: Frequency
@@ -99,12 +99,12 @@ class PendingChange:
 
 @record
 class DonationSubscription:
-    """One plan.
+    """One subscription.
 
-    ``anchor_on``: the day from which its dates are counted, in the issuer's time zone, as all its days are.
-    ``charge_time``: the time of day at which they are charged. ``next_due_on``: the next date; ``next_donation_at``:
-    when it is charged. ``wake_at``: when the scheduler looks at the plan next. ``first_payment_id``: the payment that
-    the donor made; later ones refer to it. ``donor_shown``: the partner's answers name the donor.
+    ``anchor_on``: the day from which due dates are counted; all its days are in the issuer's time zone.
+    ``charge_time``: the time of day of charges. ``next_due_on``: the next due date; ``next_donation_at``: when it is
+    charged. ``wake_at``: when the scheduler processes it next. ``first_payment_id``: the donor's first payment, to
+    which later ones refer. ``donor_shown``: API responses name the donor.
     """
 
     id: UUID
@@ -151,17 +151,17 @@ class DonationSubscription:
     donor_shown: bool = True
 
     def moment_of(self, day: date, zone: tzinfo) -> datetime:
-        """When a date is charged."""
+        """When the donation of a due date is charged."""
         assert self.charge_time is not None, "a plan that has begun has its time"
         return recurrence.moment_of(day, self.charge_time, zone)
 
     def next_date(self, after: date) -> date:
-        """The first of its dates later than a day."""
+        """The first due date after a day."""
         assert self.anchor_on is not None, "a plan that has begun has its day"
         return recurrence.next_date(self.anchor_on, self.frequency, after)
 
     def dates_until(self, last: date) -> list[date]:
-        """Its dates from the next one until a day, inclusive."""
+        """The due dates from the next one to ``last``, inclusive."""
         found = []
         due = self.next_due_on
         while due is not None and due <= last:
@@ -172,7 +172,7 @@ class DonationSubscription:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionCharge:
-    """One date of a plan, once it is due. ``next_attempt_at``: None during a payment, or if the donor must act."""
+    """One due date of a subscription. ``next_attempt_at``: None during a payment, or if the donor must act."""
 
     subscription_id: UUID
     due_on: date
@@ -186,7 +186,7 @@ class SubscriptionCharge:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionFilters:
-    """Filters of a list of plans; None: not filtered."""
+    """Filters of a list of subscriptions; None: not filtered."""
 
     user_id: UUID | None = None
     organisation_id: UUID | None = None
@@ -213,12 +213,12 @@ NoticeKind = Literal[
     "organisation_moved",
     "payment_method_changed",
 ]
-"""The kinds of emails to donors about their plan."""
+"""The kinds of emails to donors about their subscription."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionNotice:
-    """A notification to a donor. ``due_on``: the date that it is about (ISO 8601), or the first of several."""
+    """A notification to a donor. ``due_on``: its due date (ISO 8601), or the first of several."""
 
     subscription: UUID
     partner: UUID
@@ -231,7 +231,7 @@ NOTICE: Final = InternalEvent("internal.donation_subscription_notice", Subscript
 
 @dataclass(frozen=True, slots=True)
 class PaymentMethodReplacedEvent:
-    """A saved payment method that no plan uses any more."""
+    """A saved payment method that no subscription uses any more."""
 
     provider: str
     customer: str
@@ -247,18 +247,18 @@ def needs_consent(subscription: DonationSubscription, money: Money, frequency: F
 
 
 def last_day_of(due_on: date) -> date:
-    """The last day on which a date may be charged."""
+    """The last day on which a due date can be charged."""
     return due_on + CHARGED_WITHIN
 
 
 def retry_day(due_on: date, today: date) -> date | None:
-    """The next retry day of a date, after today; None if there is none."""
+    """The next retry day of a due date, after today; None if there is none."""
     days = (due_on + timedelta(days=after) for after in RETRY_DAYS)
     return next((day for day in days if day > today), None)
 
 
 def ensure_status(subscription: DonationSubscription, *allowed: SubscriptionStatus) -> None:
-    """Raises InvalidState unless the plan has one of these states."""
+    """Check that the subscription has one of these states. Raises InvalidState."""
     if subscription.status not in allowed:
         raise InvalidState(f"the donation subscription is {subscription.status}, and must be {' or '.join(allowed)}")
 
@@ -266,7 +266,7 @@ def ensure_status(subscription: DonationSubscription, *allowed: SubscriptionStat
 def as_started(
     subscription: DonationSubscription, moment: datetime, payment_id: UUID, zone: tzinfo
 ) -> DonationSubscription:
-    """The plan as it starts with its first donation, whose day and time determine all later dates."""
+    """The subscription as started by its first donation, whose day and time determine all later ones."""
     local = moment.astimezone(zone)
     subscription = replace(
         subscription,
@@ -281,14 +281,14 @@ def as_started(
 
 
 def with_due_date(subscription: DonationSubscription, due_on: date, zone: tzinfo) -> DonationSubscription:
-    """The subscription with another next date."""
+    """The subscription with another next due date."""
     return replace(subscription, next_due_on=due_on, next_donation_at=subscription.moment_of(due_on, zone))
 
 
 def as_paused(
     subscription: DonationSubscription, until: datetime | None, reason: PauseReason, zone: tzinfo
 ) -> DonationSubscription:
-    """The subscription, paused until then; None: until it is resumed."""
+    """The subscription as paused until then; None: until it is resumed."""
     subscription = replace(subscription, status="paused", paused_until=until, pause_reason=reason, past_due_since=None)
     if until is None:
         return replace(subscription, next_donation_at=None)
@@ -302,7 +302,7 @@ def as_paused(
 def as_resumed(
     subscription: DonationSubscription, now: datetime, zone: tzinfo
 ) -> tuple[DonationSubscription, list[date]]:
-    """The subscription, resumed, and the dates missed during the pause."""
+    """The subscription as resumed, and the due dates missed during the pause."""
     missed = [
         day for day in subscription.dates_until(now.astimezone(zone).date()) if subscription.moment_of(day, zone) <= now
     ]
@@ -314,7 +314,7 @@ def as_resumed(
 
 
 def as_cancelled(subscription: DonationSubscription, reason: CancellationReason, now: datetime) -> DonationSubscription:
-    """The subscription, cancelled."""
+    """The subscription as cancelled."""
     return replace(
         subscription,
         status="cancelled",
@@ -333,13 +333,13 @@ def as_cancelled(subscription: DonationSubscription, reason: CancellationReason,
 def with_frequency(
     subscription: DonationSubscription, frequency: Frequency, today: date, zone: tzinfo
 ) -> DonationSubscription:
-    """The plan with another frequency: its next date is the first later than today, and than the last that was due."""
+    """The subscription with another frequency; its next date is the first after today and after the last due date."""
     if (
         subscription.frequency == frequency
         or subscription.next_due_on is None
         or subscription.anchor_on == subscription.next_due_on
     ):
-        return replace(subscription, frequency=frequency)  # a next date that was chosen stays
+        return replace(subscription, frequency=frequency)  # a chosen next date stays
     last = max(today, _date_before(subscription))
     changed = replace(subscription, frequency=frequency)
     due_on = changed.next_date(last)
@@ -349,7 +349,7 @@ def with_frequency(
 
 
 def _date_before(subscription: DonationSubscription) -> date:
-    """The date before the next one: the last that was due, or the first gift."""
+    """The date before the next one: the last due date, or the first donation's."""
     assert subscription.anchor_on is not None, "a plan that has begun has its day"
     found, number = subscription.anchor_on, 1
     while (
@@ -369,11 +369,11 @@ def with_next_date(subscription: DonationSubscription, due_on: date, today: date
 
 
 def wake_time(subscription: DonationSubscription, charge: SubscriptionCharge | None, zone: tzinfo) -> datetime | None:
-    """When the scheduler has to process the plan next."""
+    """When the scheduler must process the subscription next."""
     if subscription.status == "pending" or (subscription.status == "cancelled" and charge is None):
         return None
     if subscription.status in ("cancelled", "paused") and charge is not None:
-        return subscription.updated_at  # the open date is to be closed
+        return subscription.updated_at  # the open date must be closed
     if subscription.status == "paused":
         return subscription.paused_until
     moments: list[datetime | None] = [subscription.next_donation_at]
@@ -394,7 +394,7 @@ def past_due_until(subscription: DonationSubscription, zone: tzinfo) -> datetime
 
 
 def reminder_time(subscription: DonationSubscription, zone: tzinfo) -> datetime | None:
-    """When to announce the next yearly donation; None if that is done, or if the plan is not yearly."""
+    """When to announce the next yearly donation; None if it was announced, or the subscription is not yearly."""
     if (
         subscription.frequency != "yearly"
         or subscription.next_due_on is None
@@ -405,7 +405,7 @@ def reminder_time(subscription: DonationSubscription, zone: tzinfo) -> datetime 
 
 
 def card_notice_time(subscription: DonationSubscription) -> datetime | None:
-    """When to announce that the card expires: at the start of its last month; None if that is done."""
+    """When to announce that the card expires: at the start of its last month; None if it was announced."""
     saved = subscription.payment_method
     if saved is None or saved.expires_at == subscription.card_announced_at:
         return None

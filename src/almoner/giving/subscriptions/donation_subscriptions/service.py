@@ -1,4 +1,4 @@
-"""Operations on plans of regular donations. A plan is locked before the donations of its dates."""
+"""Operations on donation subscriptions. A subscription is locked before the donations of its due dates."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -48,33 +48,33 @@ _CHARGES_SHOWN: Final = 100
 
 
 async def get(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> DonationSubscription:
-    """One plan. Raises NotFound."""
+    """One subscription. Raises NotFound."""
     if (subscription := await store.find(tx, scope, subscription_id)) is None:
         raise NotFound
     return subscription
 
 
 async def get_for_update(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> DonationSubscription:
-    """One plan, locked until the transaction ends. Raises NotFound."""
+    """One subscription, locked until the transaction ends. Raises NotFound."""
     if (subscription := await store.get_for_update(tx, scope, subscription_id)) is None:
         raise NotFound
     return subscription
 
 
 def serialise_for_api(tx: Tx, subscription: DonationSubscription) -> DonationSubscriptionResponse:
-    """The plan as an API record."""
+    """The subscription as an API record."""
     return schemas.donation_subscription_response(tx, subscription)
 
 
 async def list_charges(tx: Tx, subscription_id: UUID) -> list[SubscriptionCharge]:
-    """The newest dates of a plan, newest first."""
+    """The newest due dates of a subscription, newest first."""
     return await store_charges.list_newest(tx, subscription_id, _CHARGES_SHOWN)
 
 
 async def save(tx: Tx, subscription: DonationSubscription, event_type: str | None = None) -> DonationSubscription:
     """Store a changed locked subscription with its next wake time, and emit an event.
 
-    Raises InvalidState when its status may not become this one.
+    Raises InvalidState if the status transition is not allowed.
     """
     subscription = replace(subscription, updated_at=tx.now)
     charge = await find_open_charge(tx, subscription.id)
@@ -99,7 +99,7 @@ async def begin(
 ) -> UUID | None:
     """Create the pending subscription that a donor chose in a locked session; None for a single donation.
 
-    ``former_id``: the plan of what the donor chose before on that page.
+    ``former_id``: the subscription of the donor's earlier choice in this session.
     """
     former = await store.get_for_update(tx, ALL_PARTNERS, former_id) if former_id is not None else None
     if former is not None and former.status != "pending":
@@ -180,7 +180,7 @@ async def _end(tx: Tx, subscription: DonationSubscription, reason: CancellationR
 
 
 async def _release_payment_method(tx: Tx, subscription: DonationSubscription) -> None:
-    """Have the provider forget what a plan was charged to until now."""
+    """Have the provider delete the payment method that a subscription used until now."""
     if subscription.payment_method is not None and subscription.provider is not None:
         await release_payment_method(tx, subscription.provider, subscription.payment_method, subscription.partner_id)
 
@@ -194,7 +194,7 @@ async def release_payment_method(
 
 
 async def record_payment(tx: Tx, donation: Donation, payment: Payment, saved: SavedPaymentMethod | None) -> None:
-    """Apply a paid donation to its plan: the first one starts it, later ones complete their date."""
+    """Apply a paid donation to its subscription: the first one starts it, later ones complete their due date."""
     assert donation.subscription_id is not None, "asked of gifts of plans alone"
     subscription = await get_for_update(tx, ALL_PARTNERS, donation.subscription_id)
     subscription = replace(
@@ -241,7 +241,7 @@ async def _record_later_payment(
         await _release_payment_method(tx, subscription)
         subscription = replace(subscription, provider=payment.provider, payment_method=saved)
     if subscription.payment_method is not None:
-        subscription = replace(subscription, chargeable=True)  # the last fact counts: it has just been paid
+        subscription = replace(subscription, chargeable=True)  # the last change counts: it was just paid
     await save(tx, subscription, domain.UPDATED)
 
 
@@ -275,7 +275,7 @@ async def record_decline(tx: Tx, donation: Donation, decline: Decline) -> None:
 async def change_metadata(
     tx: Tx, subscription: DonationSubscription, patch: Mapping[str, str | None] | None
 ) -> DonationSubscription:
-    """Merge the metadata of a locked plan key by key; None removes all. Raises InvalidMetadata."""
+    """Merge the metadata of a locked subscription key by key; None removes all. Raises InvalidMetadata."""
     if patch and (found := metadata_rules.find_metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
     merged = {} if patch is None else metadata_rules.merge_metadata(subscription.metadata or {}, patch)
@@ -321,14 +321,14 @@ async def _apply_change(
 async def change_by_donor(
     tx: Tx, partner: Partner, subscription_id: UUID, minor: int, frequency: Frequency, agreement: Agreement
 ) -> DonationSubscription:
-    """A change that the donor makes, and agrees to. Raises NotFound, InvalidState."""
+    """Apply a change that the donor makes and agrees to. Raises NotFound, InvalidState."""
     subscription = await get_for_update(tx, partner, subscription_id)
     domain.ensure_status(subscription, *domain.LIVE_STATUSES)
     return await _apply_change(tx, subscription, Money(minor, subscription.money.currency), frequency, agreement)
 
 
 async def confirm_change(tx: Tx, partner: Partner, subscription_id: UUID, agreement: Agreement) -> DonationSubscription:
-    """The donor agrees to the change that waits. Raises NotFound, InvalidState."""
+    """Record that the donor agrees to the pending change. Raises NotFound, InvalidState."""
     subscription = await get_for_update(tx, partner, subscription_id)
     if (change := subscription.pending_change) is None:
         raise domain.InvalidState("no change waits for the donor")
@@ -336,7 +336,7 @@ async def confirm_change(tx: Tx, partner: Partner, subscription_id: UUID, agreem
 
 
 async def decline_change(tx: Tx, partner: Partner, subscription_id: UUID) -> DonationSubscription:
-    """The donor does not agree to the change that waits. Raises NotFound, InvalidState."""
+    """Record that the donor declines the pending change. Raises NotFound, InvalidState."""
     subscription = await get_for_update(tx, partner, subscription_id)
     if subscription.pending_change is None:
         raise domain.InvalidState("no change waits for the donor")
@@ -384,7 +384,7 @@ async def pause_locked(
 
 
 async def resume(tx: Tx, partner: Partner, subscription_id: UUID) -> DonationSubscription:
-    """Charge again, from the next date on. Raises NotFound, InvalidState."""
+    """Resume from the next due date on. Raises NotFound, InvalidState."""
     return await resume_locked(tx, await get_for_update(tx, partner, subscription_id))
 
 
@@ -394,7 +394,7 @@ async def resume_locked(tx: Tx, subscription: DonationSubscription) -> DonationS
     subscription, missed = domain.as_resumed(subscription, tx.now, tx.deployment.time_zone)
     await skip_dates(tx, subscription.id, missed, "paused")
     charge = await find_open_charge(tx, subscription.id)
-    if charge is not None and charge.next_attempt_at is None:  # it was resumed before the pause had given the date up
+    if charge is not None and charge.next_attempt_at is None:  # resumed before the pause had closed the due date
         await update_charge(tx, replace(charge, next_attempt_at=tx.now))
     subscription = await save(tx, subscription, domain.UPDATED)
     await notify_donor(tx, subscription, "resumed")
@@ -402,7 +402,7 @@ async def resume_locked(tx: Tx, subscription: DonationSubscription) -> DonationS
 
 
 async def skip(tx: Tx, partner: Partner, subscription_id: UUID, by: PauseReason) -> DonationSubscription:
-    """Leave the next date out. Raises NotFound, InvalidState."""
+    """Skip the next due date. Raises NotFound, InvalidState."""
     subscription = await get_for_update(tx, partner, subscription_id)
     domain.ensure_status(subscription, *domain.CHARGED_STATUSES)
     skipped = subscription.next_due_on
@@ -415,14 +415,14 @@ async def skip(tx: Tx, partner: Partner, subscription_id: UUID, by: PauseReason)
 
 
 async def cancel(tx: Tx, partner: Partner, subscription_id: UUID, reason: CancellationReason) -> DonationSubscription:
-    """Cancel a plan that has started. Raises NotFound, InvalidState."""
+    """Cancel a started subscription. Raises NotFound, InvalidState."""
     subscription = await get_for_update(tx, partner, subscription_id)
     domain.ensure_status(subscription, *domain.LIVE_STATUSES)
     return await _end(tx, subscription, reason)
 
 
 async def cancel_locked(tx: Tx, subscription: DonationSubscription, reason: CancellationReason) -> DonationSubscription:
-    """Cancel a locked plan that has started."""
+    """Cancel a locked started subscription."""
     return await _end(tx, subscription, reason)
 
 
@@ -436,7 +436,7 @@ async def set_payment_method(
     if former is None or (former.customer, former.id) != (saved.customer, saved.id):
         await _release_payment_method(tx, subscription)
     charge = await find_open_charge(tx, subscription.id)
-    # With a payment under way its own answer says when to try again.
+    # During a payment, its result decides when to retry.
     if charge is not None and charge.next_attempt_at is None and not subscription.chargeable:
         await update_charge(tx, replace(charge, next_attempt_at=tx.now))
     subscription = replace(subscription, provider=provider, payment_method=saved, chargeable=True)
@@ -456,7 +456,7 @@ async def propose_successor_organisation(
 async def accept_successor_organisation(
     tx: Tx, partner: Partner, subscription_id: UUID, agreement: Agreement
 ) -> DonationSubscription:
-    """The donor agrees that the plan is for the nonprofit that was proposed. Raises NotFound, InvalidState."""
+    """Record that the donor agrees to give to the proposed nonprofit. Raises NotFound, InvalidState."""
     subscription = await get_for_update(tx, partner, subscription_id)
     if subscription.proposed_organisation_id is None:
         raise domain.InvalidState("no other organisation was proposed")
@@ -473,7 +473,7 @@ async def accept_successor_organisation(
 
 
 async def decline_successor_organisation(tx: Tx, partner: Partner, subscription_id: UUID) -> DonationSubscription:
-    """The donor does not want to give to the nonprofit that was proposed: the plan ends. Raises as above."""
+    """Cancel the subscription because the donor declines the proposed nonprofit. Raises NotFound, InvalidState."""
     subscription = await get_for_update(tx, partner, subscription_id)
     if subscription.proposed_organisation_id is None:
         raise domain.InvalidState("no other organisation was proposed")

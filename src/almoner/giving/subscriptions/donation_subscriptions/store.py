@@ -1,4 +1,4 @@
-"""SQL for plans of regular donations, and for donors' consents."""
+"""SQL for donation subscriptions and donors' consents."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -38,7 +38,7 @@ _COLUMNS: Final = (
 
 
 def _subscription(row: Record) -> DonationSubscription:
-    """From a row that begins with ``_COLUMNS``."""
+    """The subscription in a row that starts with ``_COLUMNS``."""
     minor, currency = row[6:8]
     pending_minor, pending_frequency, pending_since = row[32:35]
     change = PendingChange(Money(pending_minor, currency), pending_frequency, pending_since) if pending_since else None
@@ -49,7 +49,7 @@ def _subscription(row: Record) -> DonationSubscription:
 
 
 async def insert(tx: Tx, partner: Partner, subscription: DonationSubscription) -> None:
-    """Store a plan that has yet to begin."""
+    """Store a pending subscription."""
     await tx.execute(
         """
         insert into donation_subscription (
@@ -88,12 +88,12 @@ _ATTRIBUTES: Final = (
     "cancellation_reason", "past_due_since", "proposed_organisation_id", "chargeable", "first_payment_id",
     "donations_count", "total_minor", "last_charged_on", "card_announced_at",
 )  # fmt: skip
-"""What may change of a plan, by the names that record and table have in common."""
+"""The columns that can change and have the same name in record and table."""
 _PARTS: Final = (
     "amount_minor", "currency", "pending_minor", "pending_frequency", "pending_since", "provider", "provider_customer",
     "provider_payment_method", "payment_method_type", "card_brand", "card_last4", "card_expires_at",
 )  # fmt: skip
-"""What the record holds in parts of its own."""
+"""The columns that the record holds in nested values."""
 _SET: Final = ", ".join(f"{name} = ${number}" for number, name in enumerate((*_ATTRIBUTES, *_PARTS), 4))
 _UPDATE: Final = f"""
 update donation_subscription set {_SET},
@@ -120,7 +120,7 @@ def _parts(subscription: DonationSubscription) -> list[object]:
 
 
 async def find(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> DonationSubscription | None:
-    """One plan."""
+    """One subscription."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"select {_COLUMNS} from donation_subscription where id = $1 and ($2::uuid is null or partner_id = $2)",
@@ -131,7 +131,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> D
 
 
 async def get_for_update(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> DonationSubscription | None:
-    """One plan, locked until the transaction ends."""
+    """One subscription, locked until the transaction ends."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"""
@@ -146,7 +146,7 @@ async def get_for_update(tx: Tx, scope: Partner | AllPartners, subscription_id: 
 
 @across_partners("sweep")
 async def lock_due(tx: Tx, limit: int) -> list[DonationSubscription]:
-    """Lock plans that are due, longest due first, skipping locked ones."""
+    """Lock due subscriptions, longest due first, skipping locked ones."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from donation_subscription where wake_at <= $1
@@ -160,7 +160,7 @@ async def lock_due(tx: Tx, limit: int) -> list[DonationSubscription]:
 
 @across_partners("sweep")
 async def next_wake_at(tx: Tx) -> datetime | None:
-    """When the scheduler has to process the next plan."""
+    """When the scheduler must process the next subscription."""
     found: datetime | None = await tx.fetchval("select min(wake_at) from donation_subscription")
     return found
 
@@ -172,7 +172,7 @@ async def postpone(tx: Tx, subscription_id: UUID, until: datetime) -> None:
 
 
 async def list_by_donor(tx: Tx, partner: Partner, email: str) -> list[DonationSubscription]:
-    """The started plans of a donor, newest first."""
+    """The started subscriptions of a donor, newest first."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from donation_subscription
@@ -187,7 +187,7 @@ async def list_by_donor(tx: Tx, partner: Partner, email: str) -> list[DonationSu
 async def find_live_of_donor(
     tx: Tx, partner: Partner, email: str, organisation_id: UUID
 ) -> DonationSubscription | None:
-    """The newest plan of a donor for a nonprofit that has started and not ended."""
+    """A donor's newest subscription for a nonprofit that has started and not ended."""
     row = await tx.fetchrow(
         f"""
         select {_COLUMNS} from donation_subscription
@@ -204,7 +204,7 @@ async def find_live_of_donor(
 
 @across_partners("followers")
 async def lock_live_of_organisation(tx: Tx, organisation_id: UUID, after: UUID | None, limit: int) -> Sequence[UUID]:
-    """A page of the plans for a nonprofit that have started and not ended, by ID."""
+    """A page of a nonprofit's subscriptions that have started and not ended, by ID."""
     rows = await tx.fetch(
         """
         select id from donation_subscription
@@ -220,7 +220,7 @@ async def lock_live_of_organisation(tx: Tx, organisation_id: UUID, after: UUID |
 
 @across_partners("banking")
 async def list_using_payment_method(tx: Tx, provider: str, payment_method: str) -> list[UUID]:
-    """The plans that are charged to a saved payment method."""
+    """The subscriptions that are charged to a saved payment method."""
     rows = await tx.fetch(
         "select id from donation_subscription where provider = $1 and provider_payment_method = $2 order by id",
         provider,
@@ -235,7 +235,7 @@ _BY_NEXT_DONATION: Final = (lists.SortKey("next_donation_at", "timestamptz", "co
 async def list_page(
     tx: Tx, partner: Partner, page: Page, filters: SubscriptionFilters, sort: SubscriptionSort = "id"
 ) -> tuple[list[DonationSubscription], int]:
-    """One page in reading order and the exact total, in one statement (P7). Sorted, it has no filters."""
+    """One page in reading order and the exact total, in one statement (P7). A sorted list has no filters."""
     if sort == "nextDonationAt":
         listed, total = await lists.list_sorted_page(tx, partner, LIST, _COLUMNS, page, _BY_NEXT_DONATION)
         return [_subscription(row) for row in listed], total
@@ -263,7 +263,7 @@ async def list_page(
 
 
 def cursor_position_of(subscription: DonationSubscription, sort: SubscriptionSort) -> Position:
-    """The position of a plan in its list."""
+    """The position of a subscription in its list."""
     id_ = subscription.id.bytes
     return (subscription.next_donation_at, id_) if sort == "nextDonationAt" else (id_,)
 
@@ -282,7 +282,7 @@ def _conditions(filters: SubscriptionFilters) -> Conditions:
 
 
 async def insert_agreement(tx: Tx, subscription: DonationSubscription, agreement: Agreement) -> None:
-    """Store the consent of a locked plan's donor."""
+    """Store the consent of a locked subscription's donor."""
     await tx.execute(
         """
         insert into donation_subscription_agreement (id, subscription_id, agreed_at, amount_minor, currency, frequency,

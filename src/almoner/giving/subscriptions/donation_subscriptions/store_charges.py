@@ -1,4 +1,4 @@
-"""SQL for the dates of plans that were due."""
+"""SQL for the due dates of subscriptions."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -18,7 +18,7 @@ def _charge(row: Record) -> SubscriptionCharge:
 
 
 async def find_open_charge(tx: Tx, subscription_id: UUID) -> SubscriptionCharge | None:
-    """The date of a locked plan that is due or being charged."""
+    """The open due date of a locked subscription; None if there is none."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from donation_subscription_charge where subscription_id = $1 and status = 'open'",
         subscription_id,
@@ -33,7 +33,7 @@ async def find_by_donation(tx: Tx, donation_id: UUID) -> SubscriptionCharge | No
 
 
 async def list_newest(tx: Tx, subscription_id: UUID, limit: int) -> list[SubscriptionCharge]:
-    """The newest dates of a plan, newest first."""
+    """The newest due dates of a subscription, newest first."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from donation_subscription_charge where subscription_id = $1 order by due_on desc limit $2
@@ -45,7 +45,7 @@ async def list_newest(tx: Tx, subscription_id: UUID, limit: int) -> list[Subscri
 
 
 async def open_charge(tx: Tx, charge: SubscriptionCharge) -> None:
-    """Open a date. Raises UniqueViolationError if it exists, or if another one is open."""
+    """Open a due date. Raises UniqueViolationError if it exists, or if another one is open."""
     await tx.execute(
         """
         insert into donation_subscription_charge (subscription_id, due_on, status, donation_id, attempts,
@@ -79,7 +79,7 @@ async def skip_dates(tx: Tx, subscription_id: UUID, dates: Sequence[date], reaso
 
 
 async def update_charge(tx: Tx, charge: SubscriptionCharge) -> None:
-    """Store how far an open date is."""
+    """Store the progress of an open due date."""
     await tx.execute(
         """
         update donation_subscription_charge set donation_id = $3, attempts = $4, next_attempt_at = $5, decline_code = $6
@@ -126,7 +126,7 @@ async def close_charge(tx: Tx, charge: SubscriptionCharge, reason: SkipReason | 
 
 
 async def has_charge(tx: Tx, subscription_id: UUID, due_on: date) -> bool:
-    """Whether a date was due, or skipped before."""
+    """Whether a date is already recorded as due or skipped."""
     return bool(
         await tx.fetchval(
             "select exists (select from donation_subscription_charge where subscription_id = $1 and due_on = $2)",

@@ -1,4 +1,4 @@
-"""What a donor may do to a regular donation without the payment provider: each action with the form that it reads."""
+"""Donors' actions on a regular donation that need no payment provider, each with the form that it reads."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.pages.translations import Language
 
 Problems = dict[str, str]
-"""Field id to the catalogue key of what is wrong with it."""
+"""Catalogue keys of the problems, by field ID."""
 
 
 class AgreementNeeded(Exception):
@@ -33,7 +33,7 @@ class AgreementNeeded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SubmittedForm:
-    """A form that a donor sent about one of their plans."""
+    """A submitted form about one of the donor's subscriptions."""
 
     shown: RegularDonation
     form: Mapping[str, object]
@@ -50,7 +50,7 @@ class SubmittedForm:
         return value.strip() if isinstance(value, str) else ""
 
     def agreement(self, money: Money, frequency: Frequency, organisation: str | None = None) -> Agreement:
-        """The consent text that is shown next to the button."""
+        """The consent text shown next to the button."""
         return agreement_of(self.shown, self.language, money, frequency, organisation)
 
 
@@ -61,14 +61,14 @@ def agreement_of(
     frequency: Frequency,
     organisation: str | None = None,
 ) -> Agreement:
-    """The consent of a donor who changes a plan that has not ended."""
+    """The consent of a donor who changes a live subscription."""
     first_day = regular_donation.subscription.next_due_on
     assert first_day is not None, "a plan that has begun and not ended has its next date"
     return agreements.agreement_of(language, organisation or regular_donation.organisation, money, frequency, first_day)
 
 
 async def change_amount(tx: Tx, submitted_form: SubmittedForm) -> Problems:
-    """Change the amount from the next date on. Raises AgreementNeeded until the donor agrees."""
+    """Change the amount from the next due date on. Raises AgreementNeeded until the donor agrees."""
     subscription = submitted_form.shown.subscription
     subscriptions_domain.ensure_status(subscription, *subscriptions_domain.LIVE_STATUSES)
     amounts = hosted_page_domain.donation_amounts_for(subscription.money.currency)
@@ -87,12 +87,12 @@ async def change_amount(tx: Tx, submitted_form: SubmittedForm) -> Problems:
 
 
 def possible_days(today: date) -> tuple[date, date]:
-    """The first and the last day that the next donation may be put on."""
+    """The first and last day to which the next donation can be moved."""
     return today + timedelta(days=1), today + subscriptions_domain.MAX_NEXT_DATE
 
 
 async def change_day(tx: Tx, submitted_form: SubmittedForm) -> Problems:
-    """Change the next date, from which later ones are counted."""
+    """Change the next due date, from which later ones are counted."""
     try:
         day = date.fromisoformat(submitted_form.field("day"))
         await subscriptions.change_day(tx, submitted_form.partner, submitted_form.shown.subscription.id, day)
@@ -116,7 +116,7 @@ async def pause(tx: Tx, submitted_form: SubmittedForm) -> Problems:
 
 
 async def resume(tx: Tx, submitted_form: SubmittedForm) -> Problems:
-    """Charge again, unless the nonprofit cannot receive."""
+    """Resume, unless the nonprofit cannot receive donations."""
     if submitted_form.shown.subscription.pause_reason == "organisation_cannot_receive":
         raise InvalidState("the nonprofit cannot receive donations")
     await subscriptions.resume(tx, submitted_form.partner, submitted_form.shown.subscription.id)
@@ -124,7 +124,7 @@ async def resume(tx: Tx, submitted_form: SubmittedForm) -> Problems:
 
 
 async def skip(tx: Tx, submitted_form: SubmittedForm) -> Problems:
-    """Skip the next date, as shown."""
+    """Skip the next due date, as shown."""
     if submitted_form.field("day") != str(submitted_form.shown.subscription.next_due_on):
         raise InvalidState("another date is next by now")
     await subscriptions.skip(tx, submitted_form.partner, submitted_form.shown.subscription.id, "donor")
@@ -132,7 +132,7 @@ async def skip(tx: Tx, submitted_form: SubmittedForm) -> Problems:
 
 
 async def cancel(tx: Tx, submitted_form: SubmittedForm) -> Problems:
-    """End the plan."""
+    """Cancel the subscription."""
     await subscriptions.cancel(tx, submitted_form.partner, submitted_form.shown.subscription.id, "donor")
     return {}
 
@@ -165,7 +165,7 @@ async def accept_successor_organisation(tx: Tx, submitted_form: SubmittedForm) -
 
 
 async def decline_successor_organisation(tx: Tx, submitted_form: SubmittedForm) -> Problems:
-    """Do not give to another nonprofit: the plan ends."""
+    """Decline the new nonprofit, which cancels the subscription."""
     await subscriptions.decline_successor_organisation(tx, submitted_form.partner, submitted_form.shown.subscription.id)
     return {}
 
@@ -191,5 +191,5 @@ ACTIONS: Final[Mapping[str, DonorAction]] = {
     "accept": DonorAction(accept_successor_organisation, "changed"),
     "refuse": DonorAction(decline_successor_organisation, "cancel"),
 }
-"""The actions by the last part of their path."""
+"""The actions by the last segment of their path."""
 DONE: Final = frozenset({*(one.done for one in ACTIONS.values()), "card", "card_open", "pay", "pay_open"})

@@ -1,4 +1,4 @@
-"""Regular donations as their donors see them, and how long a mailed link opens them; pure."""
+"""Regular donations as shown to their donors, and the lifetime of emailed links; pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,17 +13,16 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import DonationS
 from almoner.kit.money import Money
 
 PAGE_PURPOSE: Final = REGULAR_PAGE
-"""Purpose of the token in the mailed link, and the path that it opens."""
+"""The purpose of the token in the emailed link, and the path that it opens."""
 LINK_PURPOSE: Final = "regular-donations-link"
 """The purpose of a visit with an expired link: only a new link can be requested."""
 CARD_PURPOSE: Final = "regular-donations-card"
 """The purpose of the token with which the provider redirects back after a card change."""
 LINK_LIFETIME: Final = timedelta(days=100)
-"""How long a mailed link opens the page: the next email of a quarterly donation brings another before it ends."""
+"""How long an emailed link opens the page: until after the next email of a quarterly donation."""
 CARD_CHANGES_WITHIN: Final = timedelta(hours=24)
 MAX_CARD_CHANGES: Final = 5
-"""How often one donation's card may be changed within ``CARD_CHANGES_WITHIN``: its page must not serve to try cards
-(H6)."""
+"""The maximum number of card changes of one donation within ``CARD_CHANGES_WITHIN``, against card testing (H6)."""
 RECEIPTS_SHOWN: Final = 12
 """The number of receipts shown for each regular donation."""
 PAUSE_MONTHS: Final = (1, 2, 3, 6, 12)
@@ -32,7 +31,7 @@ PAUSE_MONTHS: Final = (1, 2, 3, 6, 12)
 
 @dataclass(frozen=True, slots=True)
 class PaidDonation:
-    """A donation of a plan that has a receipt."""
+    """A donation of a subscription that has a receipt."""
 
     id: UUID
     money: Money
@@ -41,9 +40,9 @@ class PaidDonation:
 
 @dataclass(frozen=True, slots=True)
 class RegularDonation:
-    """One plan as its donor sees it. ``proposed``: the nonprofit that it would be for if the donor agrees.
+    """One subscription as its donor sees it. ``proposed``: the successor nonprofit, if the donor is asked about it.
 
-    ``unpaid``: the donation of a date that could not be charged, and may be paid here.
+    ``unpaid``: the donation of a due date that could not be charged, and can be paid here.
     """
 
     subscription: DonationSubscription
@@ -63,5 +62,5 @@ class RegularDonations:
 
 
 def shown_card(saved: SavedPaymentMethod) -> str:
-    """``Visa •••• 4242 (11/2027)``."""
+    """The card for display: ``Visa •••• 4242 (11/2027)``."""
     return f"{saved.brand.replace('_', ' ').title()} •••• {saved.last4} ({saved.expires_at:%m/%Y})"

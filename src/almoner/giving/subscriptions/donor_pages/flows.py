@@ -1,4 +1,4 @@
-"""Changes a plan's card at the payment provider, outside transactions (architecture 3)."""
+"""Changes a subscription's card at the payment provider, outside transactions (architecture 3)."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -83,7 +83,7 @@ async def _order(tx: Tx, provider: str, subscription_id: UUID, return_url: str) 
 
 
 async def finish_card_change(context: CardChangeContext, setup_id: UUID) -> tuple[UUID, bool]:
-    """The plan of a change of card, and whether its card is the one that was saved there.
+    """The subscription of a card change, and whether its card is now the one saved there.
 
     Raises NotFound, ProviderUnavailable.
     """
@@ -119,7 +119,7 @@ async def handle_setup_webhook(context: CardChangeContext, event: ProviderEvent)
 
 
 async def _apply(context: CardChangeContext, setup: ProviderSetup) -> bool:
-    """Charge the plan to what was saved, where it is ours and was saved in the world that we are in."""
+    """Use the saved card for the subscription, if the page is ours and of our mode (live or test)."""
     setup_id, saved = decode_uuid(setup.reference), setup.payment_method
     if setup_id is None or saved is None or setup.status is not ProviderStatus.SUCCEEDED:
         return False
@@ -133,7 +133,7 @@ async def _apply(context: CardChangeContext, setup: ProviderSetup) -> bool:
             if new:
                 await subscriptions.set_payment_method(tx, context.provider.name, subscription, saved)
             return True
-        if new:  # it ended meanwhile: nobody needs what was saved
+        if new:  # the subscription ended meanwhile: delete the saved card
             unused = PaymentMethodReplacedEvent(context.provider.name, saved.customer, saved.id)
             await outbox.emit_internal(tx, PAYMENT_METHOD_REPLACED, unused, partner=subscription.partner_id)
         return False

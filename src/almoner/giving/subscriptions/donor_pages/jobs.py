@@ -1,4 +1,4 @@
-"""A donor asked for a new link to their regular donations: it is mailed. The job holds ids."""
+"""Emails the new link to regular donations that a donor requested. Jobs contain only IDs."""
 
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,7 @@
 """The page of a donor's regular donations, behind a mailed link (H1, H2, H3).
 
-GET changes nothing: it asks the provider about a payment or a card that was begun, no more. Each change is a form that
-is posted with the visit's cookie and token, and is told by email. A link that has expired has a new one mailed.
+GET only refreshes a started payment or card change from the provider. Each change is a form posted with the visit's
+cookie and token, and is confirmed by email. An expired link offers to email a new one.
 """
 
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ _VISIT_SECONDS: Final = int(_VISIT.total_seconds())
 
 
 class RegularDonationPages(LinkedPages):
-    """The pages of donors who give regularly."""
+    """The pages of donors with regular donations."""
 
     def __init__(self, db: Database, pages: PageRenderer, provider: DonorPayments) -> None:
         super().__init__(db, pages, domain.PAGE_PURPOSE, _TYPE)
@@ -82,14 +82,17 @@ class RegularDonationPages(LinkedPages):
         return [*own, *not_found_routes(_PATH, own, self.not_found_page)]
 
     def not_found_page(self, request: Request, status: int = 404) -> Response:
-        """No link, one that has ended, or no cookie of it."""
+        """The page without a valid link or its cookie."""
         return self.pages.render_message(
             "regular.unknown", self.pages.preferred_language(request), status=status, icon="link"
         )
 
     @with_error_pages
     async def open_link(self, request: Request) -> Response:
-        """Open the emailed link: a cookie replaces its token. One that has expired leads to where a new one is had."""
+        """Open the emailed link: a cookie replaces its token.
+
+        An expired one redirects to the page to request a new link.
+        """
         read = self._vault.read_expiring_token(domain.PAGE_PURPOSE, request.query_params.get("token", ""))
         if read is None:
             raise NotFound
@@ -117,7 +120,7 @@ class RegularDonationPages(LinkedPages):
 
     @with_error_pages
     async def offer_link(self, request: Request) -> Response:
-        """The link has expired: a button that has a new one mailed."""
+        """The page of an expired link, with a button to email a new one."""
         subscription_id, visit = self._link_visit(request)
         return await self._link_page(subscription_id, visit)
 
@@ -178,7 +181,7 @@ class RegularDonationPages(LinkedPages):
 
     @with_error_pages
     async def pay(self, request: Request) -> Response:
-        """On to the provider, to pay what could not be charged."""
+        """Redirect to the provider's page to pay a donation that could not be charged."""
         opened_by, visit = self._visited(request)
         subscription_id = self._plan_of(request)
         if await self._posted(request, visit) is None:
@@ -199,16 +202,16 @@ class RegularDonationPages(LinkedPages):
 
     @with_error_pages
     async def handle_return(self, request: Request) -> Response:
-        """Back from the provider's page, where an open date was paid, or not."""
+        """Handle the donor's return from the provider's payment page."""
         return await self._back_from_provider(request)
 
     async def _back_from_provider(self, request: Request) -> Response:
-        """Ask how the payment went; in any browser, since a bank's app may open another one."""
+        """Refresh the payment; works in any browser, since a bank's app may open another one."""
         payment_id = self._vault.read_page_token(RETURN_PURPOSE, request.query_params.get("token", ""))
         if payment_id is None:
             raise NotFound
         if not link_sessions.is_speculative_request(request):
-            with suppress(ServiceUnavailable):  # what is known is shown; the provider's webhook tells the rest
+            with suppress(ServiceUnavailable):  # the last known state is shown; the provider's webhook updates it
                 await self._provider.refresh(payment_id)
         async with self._db.read() as tx:
             payment = await payments.find(tx, payment_id)
@@ -223,7 +226,7 @@ class RegularDonationPages(LinkedPages):
 
     @with_error_pages
     async def change_card(self, request: Request) -> Response:
-        """On to the provider, to enter another card; nothing is charged."""
+        """Redirect to the provider's page to enter another card; nothing is charged."""
         opened_by, visit = self._visited(request)
         subscription_id = self._plan_of(request)
         if await self._posted(request, visit) is None:
@@ -242,7 +245,7 @@ class RegularDonationPages(LinkedPages):
 
     @with_error_pages
     async def handle_card_return(self, request: Request) -> Response:
-        """Back from the provider's page, where the card was changed, or not."""
+        """Handle the donor's return from the provider's page for changing the card."""
         setup_id = self._vault.read_page_token(domain.CARD_PURPOSE, request.query_params.get("token", ""))
         if setup_id is None or link_sessions.is_speculative_request(request):
             raise NotFound
@@ -257,7 +260,7 @@ class RegularDonationPages(LinkedPages):
         return self._after_provider(request, shown, "card" if changed else "card_open")
 
     def _after_provider(self, request: Request, shown: RegularDonations, done: str) -> Response:
-        """On to the page whose link this browser has opened; else only what came of it."""
+        """Redirect to the page if this browser has opened its link; otherwise show only the result."""
         for one in shown.listed:
             name = self._ids.text(_TYPE, one.subscription.id)
             if link_sessions.find_link_session(request, self._vault, domain.PAGE_PURPOSE, one.subscription.id, name):
@@ -270,13 +273,13 @@ class RegularDonationPages(LinkedPages):
         )
 
     def _visited(self, request: Request) -> tuple[UUID, LinkSession]:
-        """The plan whose link this browser has opened, within a day. Raises NotFound."""
+        """The subscription whose link this browser has opened within a day. Raises NotFound."""
         subscription_id, visit = super()._visited(request)
         self._ensure_current(visit)
         return subscription_id, visit
 
     def _link_visit(self, request: Request) -> tuple[UUID, LinkSession]:
-        """The plan whose expired link this browser has opened, within a day. Raises NotFound."""
+        """The subscription whose expired link this browser has opened within a day. Raises NotFound."""
         name = request.path_params["id"]
         subscription_id = self._ids.parse(_TYPE, name)
         if subscription_id is None:
@@ -314,7 +317,7 @@ class RegularDonationPages(LinkedPages):
     async def _refused(
         self, request: Request, opened_by: UUID, subscription_id: UUID, visit: LinkSession, name: str
     ) -> Response:
-        """A form without its token: it is asked for again, and nothing was done."""
+        """The form again, after one without a valid token; nothing was changed."""
         if name in ACTIONS and ACTIONS[name].form:
             return await self._form_page(opened_by, subscription_id, visit, name, status=403)
         return await self._list(request, opened_by, visit, status=403, notice="give.again")
@@ -343,7 +346,7 @@ class RegularDonationPages(LinkedPages):
         )
 
     def _context(self, regular_donation: RegularDonation, language: Language) -> dict[str, object]:
-        """What the template shows of one plan."""
+        """The template values of one subscription."""
         subscription, change = regular_donation.subscription, regular_donation.subscription.pending_change
         live = subscription.status in subscriptions_domain.LIVE_STATUSES
         return {
@@ -370,7 +373,7 @@ class RegularDonationPages(LinkedPages):
         }
 
     def _agreement_text(self, regular_donation: RegularDonation, language: Language) -> str | None:
-        """What the donor agrees to by a button of the list: to a change, or to another nonprofit."""
+        """The consent text for a button of the list: to a pending change or a proposed nonprofit; None without one."""
         subscription, change = regular_donation.subscription, regular_donation.subscription.pending_change
         if change is not None:
             return actions.agreement_of(regular_donation, language, change.money, change.frequency).text
@@ -384,7 +387,7 @@ class RegularDonationPages(LinkedPages):
         return self._vault.page_token(receipts_domain.PAGE_PURPOSE, donation_id)
 
     def _statement_url(self, shown: RegularDonations) -> str | None:
-        """The statement of all gifts, by the newest receipt: this page was opened by a link to the same mailbox."""
+        """The URL of the statement of all donations, by the newest receipt; both links go to the same mailbox."""
         newest = next((one.receipts[0].id for one in shown.listed if one.receipts), None)
         if newest is None:
             return None
@@ -430,7 +433,7 @@ class RegularDonationPages(LinkedPages):
         )
 
     def _limits(self, one: RegularDonation, language: Language, first: date, last: date) -> dict[str, Any]:
-        """What amounts and days may be chosen."""
+        """The amounts and days that can be chosen."""
         currency = one.subscription.money.currency
         amounts = hosted_page_domain.donation_amounts_for(currency)
         return {

@@ -1,4 +1,4 @@
-"""What the page needs of the flows that call the payment provider; wiring provides it."""
+"""The port to the flows that call the payment provider; wiring provides it."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class DonorPayments:
-    """``origin``: of the provider's pages. All raise ServiceUnavailable.
+    """The payment functions that the page needs; all raise ServiceUnavailable. ``origin``: of the provider's pages.
 
-    ``pay``: the page on which an open date is paid, None where it is over; raises AccountPaused. ``refresh``: learn how
-    such a payment went. ``change_card``: the page on which a plan's card is changed, None where that is over or was
-    asked for too often; the provider leads back to the address. ``finish_card_change``: the plan of such a change, and
-    whether it was made.
+    ``pay``: returns the page to pay an open due date, None if it is closed; raises AccountPaused. ``refresh``:
+    refreshes such a payment. ``change_card``: returns the page to change the card, None if the subscription ended or
+    the limit was reached; the provider redirects to the given URL. ``finish_card_change``: returns the subscription of
+    a card change, and whether it was changed.
     """
 
     origin: str

@@ -1,6 +1,7 @@
-"""What a donor sees of their regular donations, and the links that open them.
+"""Loads a donor's regular donations, and creates the links that open them.
 
-The donor is an email address within one partner, as for statements: who reads its mailbox may see and change all.
+The donor is an email address of one partner, as for statements: anyone with access to its mailbox may see and change
+all of them.
 """
 
 from datetime import datetime
@@ -22,7 +23,7 @@ from almoner.platform.jobs.queue import JobKind
 
 
 class SendLink(msgspec.Struct, frozen=True):
-    """The link to email, and the plan of its donor."""
+    """The link to email, and its donor's subscription."""
 
     link: UUID
     subscription: UUID
@@ -32,7 +33,10 @@ SEND_LINK: Final = JobKind("regular_donations.send_link", SendLink)
 
 
 def manage_url(tx: Tx, subscription_id: UUID, asked: datetime | None = None) -> str:
-    """The URL in emails to a plan's donor, which opens all of their plans. ``asked``: real time, now by default."""
+    """The URL in emails to a subscription's donor; it opens all of the donor's subscriptions.
+
+    ``asked``: real time, by default now.
+    """
     until = (asked or tx.real_now) + domain.LINK_LIFETIME
     token = tx.vault.expiring_token(domain.PAGE_PURPOSE, subscription_id, until)
     return f"{tx.base_urls.pages}/{domain.PAGE_PURPOSE}?token={token}"
@@ -93,7 +97,7 @@ async def _shown(
 
 
 async def request_link(tx: Tx, subscription_id: UUID) -> bool:
-    """Email a new link to a plan's donor; False if the limit was reached. Raises NotFound."""
+    """Email a new link to a subscription's donor; False if the limit was reached. Raises NotFound."""
     subscription = await get_subscription(tx, subscription_id)
     assert subscription.email is not None, "just looked"
     partner = Partner(subscription.partner_id)

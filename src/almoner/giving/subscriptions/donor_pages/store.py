@@ -29,7 +29,7 @@ order by r.received_at desc, r.number desc
 async def receipts_of(
     tx: Tx, partner: Partner, subscription_ids: Sequence[UUID], limit: int
 ) -> dict[UUID, list[PaidDonation]]:
-    """The newest donations with a receipt, newest first, by plan."""
+    """The newest donations with a receipt, newest first, by subscription."""
     found: dict[UUID, list[PaidDonation]] = defaultdict(list)
     for row in await tx.fetch(_RECEIPTS, partner.id, subscription_ids, limit):
         listed = found[row["subscription_id"]]
@@ -41,7 +41,7 @@ async def receipts_of(
 
 
 async def count_setups_since(tx: Tx, partner: Partner, subscription_id: UUID, since: datetime) -> int:
-    """How often the donor of a locked plan has started to change the card since a given real time."""
+    """How often the donor of a locked subscription has started to change the card since a given real time."""
     return int(
         await tx.fetchval(
             """
@@ -78,7 +78,7 @@ async def set_provider_setup(tx: Tx, setup_id: UUID, provider_setup: str) -> Non
 
 @across_partners("held")
 async def mark_setup_saved(tx: Tx, setup_id: UUID) -> bool:
-    """Record that the new card was saved; False if that is recorded already."""
+    """Record that the new card was saved; False if that is already recorded."""
     return bool(
         await tx.fetchval(
             "update donation_subscription_setup set saved_at = $2 where id = $1 and saved_at is null returning true",

@@ -1,4 +1,4 @@
-"""Which notifications about a regular donation are still relevant when the email is sent; pure."""
+"""Which notices about a regular donation are still true when the email is sent; pure."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -14,7 +14,7 @@ TEXTS: Final[Mapping[NoticeKind, str]] = {
     "change_requested": "regular.change.text",
     "organisation_proposed": "reassigned.why.merged",
 }
-"""Texts for kinds of emails that share them."""
+"""Texts shared by several kinds of emails."""
 
 
 def is_current(subscription: DonationSubscription, kind: NoticeKind, due_on: date | None) -> bool:

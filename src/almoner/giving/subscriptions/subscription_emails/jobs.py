@@ -41,9 +41,9 @@ class SendNotice(msgspec.Struct, frozen=True):
 SEND: Final = JobKind("subscription_emails.send", SendNotice)
 
 _REASONS: Final = ("payment_failed", "revoked", "payment_method_not_saved")
-"""Why a plan ended, where its donor does not know."""
+"""The reasons for a cancellation that its donor does not know."""
 _OPEN: Final = ("payment_failed", "authentication_needed", "change_requested", "organisation_proposed")
-"""Kinds whose button has words of its own."""
+"""The kinds whose button has its own text."""
 
 
 def _notice_job(_tx: Tx, event: Event) -> NewJob:
@@ -85,7 +85,7 @@ async def compose_notice(tx: Tx, mails: MailRenderer, job: JobOf[SendNotice]) ->
 
 
 async def _names(tx: Tx, partner: Partner, subscription: DonationSubscription) -> dict[str, str]:
-    """Who receives it, or will if the donor agrees, and who received it before."""
+    """The names of the nonprofit, of the proposed one if the donor is asked, and of the earlier one."""
     former = (await hosted_page.nonprofit_profile_of(tx, partner, subscription.organisation_id)).name
     if subscription.proposed_organisation_id is None:
         organisation = former
@@ -96,7 +96,7 @@ async def _names(tx: Tx, partner: Partner, subscription: DonationSubscription) -
 
 
 async def _agreement(tx: Tx, subscription: DonationSubscription, kind: NoticeKind, at: datetime) -> dict[str, object]:
-    """What the donor has just agreed to."""
+    """The agreement that the donor has just made."""
     found = await subscriptions.find_agreement(tx, subscription.id)
     if found is None or (kind != "begun" and found[1] != at):
         return {"agreement": None}
@@ -112,7 +112,7 @@ def _reason(subscription: DonationSubscription, kind: NoticeKind) -> str | None:
 
 
 def _proposed(subscription: DonationSubscription, language: Language) -> str:
-    """What a partner asks for, else what is given: ``$25.00 every month``."""
+    """The amount and frequency that a partner requests, else the current ones: ``$25.00 every month``."""
     change = subscription.pending_change
     money, frequency = (
         (subscription.money, subscription.frequency) if change is None else (change.money, change.frequency)
@@ -123,7 +123,7 @@ def _proposed(subscription: DonationSubscription, language: Language) -> str:
 def _rows(
     mails: MailRenderer, language: Language, subscription: DonationSubscription, organisation: str
 ) -> list[tuple[str, str]]:
-    """Label and value of what is so now."""
+    """Label and value of each current fact."""
     rows = [
         ("receipt.organisation", organisation),
         (
