@@ -36,7 +36,7 @@ MAILS: Final = Path(__file__).parent / "mails"
 
 
 class _Reassigned(msgspec.Struct):
-    """What is read of the event's donation."""
+    """The event's fields that are used."""
 
     id: str
     type: str
@@ -45,9 +45,9 @@ class _Reassigned(msgspec.Struct):
 async def _email(
     tx: Tx, mails: MailRenderer, donation: Donation, key: str, organisation_id: UUID, link: str, **facts: object
 ) -> Email | None:
-    """An email to the donor, in the language of the session; None where nobody gave on a page of ours, or is known.
+    """An email to the donor, in the session's language; None for a direct donation or an unknown donor.
 
-    ``link``: the purpose of the token in it. Amounts are written out.
+    ``link``: the purpose of the token in its link. Amounts are formatted.
     """
     if donation.session_id is None or donation.email is None:
         return None
@@ -95,7 +95,7 @@ async def compose_transfer(
 
 
 async def compose_unallocated_refund(tx: Tx, mails: MailRenderer, job: JobOf[About]) -> Email | None:
-    """The email about the refund of an unallocated payment: how much, and why."""
+    """The email about the refund of an unallocated payment, with amount and reason."""
     held = await suspense.get(tx, job.details.id)
     if held.donation_id is None:
         return None
@@ -134,7 +134,7 @@ async def compose_refund(tx: Tx, mails: MailRenderer, job: JobOf[About]) -> Emai
 
 
 async def _remaining_then(tx: Tx, refund: Refund, donation: Donation) -> int:
-    """What was left of the gift when the refund was sent, in minor units: the mail is the same however late it goes."""
+    """The amount left after this refund, in minor units; independent of when the email is sent."""
     sent = [one for one in await refunds.refunds_of_donation(tx, donation.id) if one.status == "sent" and one.ended_at]
     gone = sum(one.money.minor for one in sent if (one.ended_at, one.id) <= (refund.ended_at, refund.id))
     return donation.money.minor - gone
@@ -164,7 +164,7 @@ async def compose_reassignment(tx: Tx, mails: MailRenderer, job: JobOf[About]) -
 
 
 async def _issuer(tx: Tx, partner: Partner, donation: Donation) -> str:
-    """Whom the donor may write to: who issued the receipt, or will."""
+    """The name of whom the donor can write to: the receipt's issuer."""
     try:
         return (await receipts.get(tx, donation.id)).issuer
     except NotFound:
@@ -176,7 +176,7 @@ def _about(kind: JobKind[About], record_id: UUID) -> NewJob:
 
 
 def _reassignment_job(tx: Tx, event: Event) -> NewJob | None:
-    """Whoever gave on a page is told by us, the donors of a partner by the partner."""
+    """The email job for a reassigned hosted donation; partners notify the donors of direct donations themselves."""
     given = read_record(event, _Reassigned)
     donation_id = tx.ids.parse("donation", given.id)
     return _about(REASSIGNMENT, donation_id) if donation_id is not None and given.type == "hosted" else None
@@ -189,7 +189,7 @@ REASSIGNMENT: Final = JobKind("donor_emails.reassignment", About)
 
 
 def notifications(accounts: Mapping[str, BankDetails]) -> tuple[Notification[About], ...]:
-    """The emails. ``accounts``: our own, by currency."""
+    """The emails. ``accounts``: our bank accounts by currency."""
     return (
         Notification(
             TRANSFER,

@@ -1,1 +1,1 @@
-"""Statements: all donations of a donor through one partner in a period, for anybody who reads the donor's mailbox."""
+"""Statements: a donor's donations through one partner in a period, for anyone with access to the donor's mailbox."""

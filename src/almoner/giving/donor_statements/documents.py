@@ -1,4 +1,4 @@
-"""From a statement to the document that the donor is given."""
+"""Renders statements as PDF for donors."""
 
 from datetime import date, datetime
 from functools import cache
@@ -22,18 +22,18 @@ _COLUMNS: Final = ("date", "receipt_number", "organisation", "amount")
 
 @cache
 def _press() -> PdfRenderer:
-    """One for the process: it holds the fonts."""
+    """The process-wide renderer, which holds the fonts."""
     return PdfRenderer(_TEMPLATE)
 
 
 class StatementDocuments:
-    """Makes documents of statements, in the language of the receipt that they were asked for by."""
+    """Renders statements, in the language of the receipt from which they were requested."""
 
     def __init__(self, pages: PageRenderer) -> None:
         self._pages = pages
 
     def statement_url(self, donation_id: UUID, until: datetime) -> str:
-        """The private address of the statement; nothing in it names the donor."""
+        """The private URL of the statement; it does not identify the donor."""
         deployment = self._pages.deployment
         token = deployment.vault.expiring_token(domain.PAGE_PURPOSE, donation_id, until)
         return f"{deployment.base_urls.pages}/{domain.PAGE_PURPOSE}?token={token}"
@@ -46,7 +46,7 @@ class StatementDocuments:
         return await _press().render(facts, links, statement.as_of)
 
     def _facts(self, statement: DonorStatement, language: Language) -> Facts:
-        """What the template reads."""
+        """The template's input."""
         rtl, locale = language.direction == "rtl", language.locale
         by = statement.opened_by
         return {

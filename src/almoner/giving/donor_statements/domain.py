@@ -1,4 +1,4 @@
-"""Statements of donations: periods, what a line says, and what the lines come to; pure."""
+"""Statements of donations: periods, lines and totals; pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -10,21 +10,21 @@ from zoneinfo import ZoneInfo
 from almoner.giving.receipts.domain import Receipt
 
 PAGE_PURPOSE: Final = "statement"
-"""Purpose of the token in the mailed link."""
+"""The purpose of the token in the emailed link."""
 LINK_LIFETIME: Final = timedelta(hours=24)
-"""How long a mailed link opens the statement."""
+"""How long an emailed link opens the statement."""
 MAX_LINES: Final = 1000
-"""Gifts that one statement lists."""
+"""The maximum number of donations in one statement."""
 _MAX_YEARS: Final = 10
-"""Years from the first day of a period to its last."""
+"""The maximum length of a period in years."""
 _MAX_OFFERED_YEARS: Final = 8
-"""Whole years of each kind that the page offers."""
+"""The number of past years of each kind that the page offers."""
 _DAY: Final = timedelta(days=1)
 _LONDON: Final = ZoneInfo("Europe/London")
 
 
 class InvalidPeriod(Exception):
-    """No period that a statement can be of."""
+    """The period is not valid for a statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class StatementPeriod:
 
 
 def calendar_year(year: int, zone: tzinfo) -> StatementPeriod:
-    """January to December."""
+    """The period from January to December."""
     return StatementPeriod(date(year, 1, 1), date(year, 12, 31), zone)
 
 
@@ -66,7 +66,7 @@ def uk_tax_year(year: int) -> StatementPeriod:
 
 
 def parse_period(first: str | None, last: str | None, now: datetime, zone: tzinfo) -> StatementPeriod:
-    """The period between two days as a browser sends them; without any, this year. Raises InvalidPeriod."""
+    """Parse the period between two days as a browser sends them; by default this year. Raises InvalidPeriod."""
     if first is None and last is None:
         return calendar_year(now.astimezone(zone).year, zone)
     try:
@@ -95,7 +95,7 @@ class DonationSpan:
 
 
 def available_periods(span: DonationSpan | None, zone: tzinfo) -> tuple[list[StatementPeriod], list[StatementPeriod]]:
-    """Calendar years with donations, newest first, and, for donations in GBP, tax years of the United Kingdom."""
+    """The calendar years with donations, newest first, and the UK tax years with donations in GBP."""
     if span is None:
         return [], []
     first, last = span.first.astimezone(zone).year, span.last.astimezone(zone).year
@@ -116,7 +116,7 @@ class DonorStatementLine:
 
     @property
     def is_fully_refunded(self) -> bool:
-        """Whether all of the donation was refunded."""
+        """Whether the whole donation was refunded."""
         return self.refunded_minor >= self.receipt.money.minor
 
 
@@ -135,7 +135,7 @@ class StatementTotal:
 
 
 def totals_by_currency(lines: Iterable[DonorStatementLine]) -> list[StatementTotal]:
-    """One for each currency, in alphabetical order."""
+    """The totals by currency, in alphabetical order."""
     found: dict[str, StatementTotal] = {}
     for line in lines:
         money = line.receipt.money
@@ -150,7 +150,7 @@ def totals_by_currency(lines: Iterable[DonorStatementLine]) -> list[StatementTot
 class DonorStatement:
     """A donor's donations in a period, oldest first. ``opened_by``: the receipt whose link was used.
 
-    ``more``: there are more gifts than it holds. ``names``: of the nonprofits that reassigned gifts are for now.
+    ``more``: there are more donations than it lists. ``names``: of the current nonprofits of reassigned donations.
     """
 
     opened_by: Receipt

@@ -1,4 +1,4 @@
-"""A donor asked for a statement: its link is mailed. The job holds ids; what it sends is read when it runs."""
+"""Emails the statement link that a donor requested. Jobs contain only IDs; the content is loaded when they run."""
 
 from pathlib import Path
 from typing import Final

@@ -1,6 +1,6 @@
-"""The pages of statements: asking for the link where a gift is followed, and what the mailed link opens (H1, H2, H3).
+"""The pages of statements: to request the link from a donation's page, and to open the emailed link (H1, H2, H3).
 
-GET changes nothing. The link ends after a day, and so does the visit that it begins, in real time.
+GET changes nothing. Link and visit both expire after a day (real time).
 """
 
 from datetime import datetime
@@ -45,7 +45,7 @@ class StatementPages:
         self._origin = origin_of_url(db.deployment.base_urls.pages)
 
     def request_routes(self) -> list[Route]:
-        """Starlette routes below the pages of donations."""
+        """Starlette routes below a donation's page."""
         return [Route("/gift/{id}/statement", self.link_request, methods=["GET", "POST"])]
 
     def routes(self) -> list[Route]:
@@ -106,7 +106,7 @@ class StatementPages:
 
     @with_error_pages
     async def show(self, request: Request) -> Response:
-        """The donations of a period."""
+        """Show the donations of a period."""
         donation_id = self._opened(request)
         problem = None
         async with self._db.read() as tx:
@@ -123,7 +123,7 @@ class StatementPages:
 
     @with_error_pages
     async def download(self, request: Request) -> Response:
-        """The statement of a period as a document."""
+        """Download the statement of a period as PDF."""
         donation_id = self._opened(request)
         async with self._db.read() as tx:
             try:
@@ -136,7 +136,7 @@ class StatementPages:
         return Response(await self._papers.render(statement), media_type=PDF, headers=headers)
 
     def not_found_page(self, request: Request, status: int = 404) -> Response:
-        """No link, one that has ended, or no cookie of it."""
+        """The page without a valid link or its cookie."""
         return self.pages.render_message(
             "statement.unknown", self.pages.preferred_language(request), status=status, icon="link"
         )

@@ -1,7 +1,7 @@
-"""Making statements, and mailing the links to them.
+"""Builds statements, and emails links to them.
 
-A statement shows all gifts of a donor, so it is opened by a link that is mailed to the donor's own address, never by
-a receipt's: receipts are forwarded and shown.
+A statement shows all donations of a donor, so its link is emailed to the donor's own address and is never in a receipt,
+because receipts are forwarded.
 """
 
 from typing import Final
@@ -33,7 +33,7 @@ SEND: Final = JobKind("donor_statements.send", SendStatementLink)
 
 
 async def get_receipt(tx: Tx, donation_id: UUID) -> Receipt:
-    """The receipt of a donation whose donor may ask. Raises NotFound if it does not exist or the donor was erased."""
+    """The receipt of a donation. Raises NotFound if it does not exist or the donor was erased."""
     await donor_email_of(tx, donation_id)
     return await receipts.get(tx, donation_id)
 
@@ -70,7 +70,7 @@ async def donation_span(tx: Tx, donation_id: UUID) -> DonationSpan | None:
 
 
 async def build_statement(tx: Tx, donation_id: UUID, period: StatementPeriod) -> DonorStatement:
-    """The donations of a period of the donor of a donation: of the same partner and address. Raises NotFound."""
+    """Build the statement of a donation's donor (same partner and email address) for a period. Raises NotFound."""
     receipt = await get_receipt(tx, donation_id)
     partner, email = Partner(receipt.partner_id), await donor_email_of(tx, donation_id)
     found = await store.donations_of_donor(tx, partner, email, period.since, period.until, domain.MAX_LINES + 1)

@@ -22,9 +22,9 @@ order by r.received_at, r.number limit $5
 async def donations_of_donor(
     tx: Tx, partner: Partner, email: str, since: datetime, until: datetime, limit: int
 ) -> list[tuple[UUID, int, UUID, bool]]:
-    """Donations with a receipt that were received between two moments, oldest first.
+    """Donations with a receipt that were received in a period, oldest first.
 
-    Of each: what of it went back, in minor units, who it is for now, and whether that is another than at first.
+    Returns for each: ID, refunded amount in minor units, current nonprofit, and whether it was reassigned.
     """
     return [tuple(row) for row in await tx.fetch(_DONATIONS_OF_DONOR, partner.id, email, since, until, limit)]
 

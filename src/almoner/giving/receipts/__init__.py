@@ -1,1 +1,1 @@
-"""The donor's email receipt, sent once the money is here (spec 4.8)."""
+"""The donor's email receipt, sent once the payment was received (spec 4.8)."""

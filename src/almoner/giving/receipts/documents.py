@@ -1,4 +1,4 @@
-"""From a receipt to what the donor is given: the mail in both forms, and the document that is attached to it."""
+"""Renders receipts: the email as HTML and text, and the attached PDF."""
 
 from datetime import date
 from functools import cache, partial
@@ -22,7 +22,7 @@ _TEMPLATE: Final = Path(__file__).parent / "templates" / "receipt.typ"
 
 @cache
 def _press() -> PdfRenderer:
-    """One for the process: it holds the fonts."""
+    """The process-wide renderer, which holds the fonts."""
     return PdfRenderer(_TEMPLATE)
 
 
@@ -33,9 +33,9 @@ class ReceiptDocuments:
         self._pages = pages
 
     def compose_email(self, receipt: Receipt, to: str, manage_url: str | None = None) -> Email:
-        """The email with a receipt; the same until the donation is refunded or reassigned.
+        """The email with a receipt; identical until the donation is refunded or reassigned.
 
-        ``manage_url``: where a regular donation is changed or ended. It is not in the document, which is shown around.
+        ``manage_url``: the page to change or cancel a regular donation. It is not in the PDF, which may be forwarded.
         """
         language = self._pages.language(receipt.language)
         facts = {
@@ -59,14 +59,14 @@ class ReceiptDocuments:
         return Attachment(receipt.file_name, PDF, await self.render(receipt))
 
     async def render(self, receipt: Receipt) -> bytes:
-        """The PDF; the same bytes until the donation is refunded or reassigned."""
+        """The PDF; identical bytes until the donation is refunded or reassigned."""
         language = self._pages.language(receipt.language)
         public, links = public_notices(self._pages.deployment, language)
         facts = {**self._facts(receipt, language), "public": public}
         return await _press().render(facts, {**links, "now": self.status_url(receipt)}, receipt.issued_at)
 
     def status_url(self, receipt: Receipt) -> str:
-        """The private address where the donor sees how far the donation is."""
+        """The private URL of the donation's status page."""
         deployment = self._pages.deployment
         token = deployment.vault.page_token(domain.PAGE_PURPOSE, receipt.donation_id)
         return f"{deployment.base_urls.pages}/{domain.PAGE_PURPOSE}?token={token}"
@@ -75,7 +75,7 @@ class ReceiptDocuments:
         return self._pages.deployment.ids.text("donation", receipt.donation_id)
 
     def _rows(self, receipt: Receipt, language: Language) -> list[tuple[str, str]]:
-        """Key of the label and value of each fact, the same in mail and document; the amount stands above them."""
+        """Label key and value of each fact, the same in email and PDF; the amount is shown above them."""
 
         def money(minor: int) -> str:
             return formats.format_money(minor, receipt.money.currency, language.locale)
@@ -102,7 +102,7 @@ class ReceiptDocuments:
         return [(f"receipt.{name}", value) for name, value in facts]
 
     def _tax_statements(self, receipt: Receipt, language: Language) -> list[str]:
-        """What the receipt is worth for taxes, and what the donor received in return."""
+        """The statements for the tax office, and the benefits that the donor received."""
 
         def own(text: str) -> str:
             return bidi_isolated_plain_text(text, language.direction)
@@ -114,11 +114,11 @@ class ReceiptDocuments:
         if receipt.donee is None:
             return [*stated, language.text("receipt.confirmation", organisation=own(receipt.current_nonprofit))]
         key = "receipt.deductible" if stated else "receipt.acknowledgement"
-        statements = [language.text(key), self._pages.language("en").text(key)]  # the tax office reads English
+        statements = [language.text(key), self._pages.language("en").text(key)]  # tax offices read English
         return [*stated, *dict.fromkeys(statements)]
 
     def _facts(self, receipt: Receipt, language: Language) -> Facts:
-        """What the template reads."""
+        """The template's input."""
         rtl = language.direction == "rtl"
         name = formats.greeting_name(receipt.first_name, receipt.last_name, language.locale)
         title = language.text(

@@ -1,4 +1,4 @@
-"""Receipts: what one says, frozen when it is issued, and how far the donation has come since (spec 4.8; settled 5)."""
+"""Receipts: their content, frozen when issued, and the donation's progress since (spec 4.8; settled 5)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,18 +11,18 @@ from almoner.giving.checkout.sessions.domain import Benefits
 from almoner.kit.money import Money
 
 PAGE_PURPOSE: Final = GIFT_PAGE_PURPOSE
-"""Purpose of the token in the private link."""
+"""The purpose of the token in the private link."""
 
 
 class DoneeRefused(Exception):
-    """A donee cannot be proposed, approved or ended; its text says why."""
+    """A donee cannot be proposed, approved or ended; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Donee:
     """The organisation that legally receives a partner's donations, for US taxes. ``ein``: nine digits.
 
-    One operator proposes it, another approves it; receipts name it from then until it has ended.
+    One operator proposes it, another approves it; receipts name it from its approval until its end.
     """
 
     id: UUID
@@ -48,7 +48,7 @@ class Donee:
 
     @property
     def shown_ein(self) -> str:
-        """``12-3456789``."""
+        """The EIN for display: ``12-3456789``."""
         return f"{self.ein[:2]}-{self.ein[2:]}"
 
 
@@ -71,12 +71,11 @@ class ReassignedOrganisation:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """One receipt. ``organisation``, ``register`` and ``register_number`` as they were when it was issued.
+    """One receipt. ``organisation``, ``register`` and ``register_number`` at the time of issue.
 
-    ``money`` is what the donor paid, ``cover_minor`` the part of it that covers the fee.
-    ``donee``: who acknowledges it for US taxes; without one the receipt confirms a payment and is none for taxes.
-    ``received_at``: its money was here. What has become of the gift since is no part of what is frozen: what of it was
-    ``refunded``, and whether it was ``passed_on``.
+    ``money``: what the donor paid; ``cover_minor``: the part of it that covers the fee. ``donee``: who acknowledges it
+    for US taxes; without one it confirms a payment and is no tax receipt. ``received_at``: when the payment was
+    received. Later changes are not frozen: the amount refunded, and a reassignment.
     """
 
     donation_id: UUID
@@ -103,7 +102,7 @@ class Receipt:
 
     @property
     def current_nonprofit(self) -> str:
-        """The nonprofit that the donation is for now."""
+        """The donation's current nonprofit."""
         return self.passed_on.organisation if self.passed_on else self.organisation
 
     @property
@@ -118,17 +117,17 @@ class Receipt:
 
     @property
     def shown_number(self) -> str:
-        """``000042``, with a prefix ``ACME-000042``."""
+        """The number for display: ``000042``, with a prefix ``ACME-000042``."""
         return f"{self.prefix}-{self.number:06d}" if self.prefix else f"{self.number:06d}"
 
     @property
     def file_name(self) -> str:
-        """The name of the document."""
+        """The file name of the PDF."""
         return f"receipt-{self.shown_number}.pdf"
 
     @property
     def gift_minor(self) -> int:
-        """The money without what covers the fee."""
+        """The amount without the part that covers the fee, in minor units."""
         return self.money.minor - self.cover_minor
 
 
@@ -159,9 +158,9 @@ _WAITS: Final = {
     "organisation_inactive": "gift.wait.held",
     "below_threshold": "gift.wait.threshold",
 }
-"""Why a disbursement waits, by the name that partners see."""
+"""Message keys for why a disbursement waits, by the reason that partners see."""
 _STANDS_STILL: Final = {"refund": "gift.wait.refund", "dispute": "gift.wait.dispute"}
-"""Why a gift waits, wherever it is."""
+"""Message keys for why a donation waits at any stage."""
 
 
 def blocking_reason(donation: Donation) -> str | None:

@@ -1,4 +1,4 @@
-"""A payment was received: its receipt is issued, once, and sent. The job holds ids and the moment, no more."""
+"""Issues and sends the receipt of a received payment, once. Jobs contain only IDs and the time of the payment."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -22,7 +22,7 @@ from almoner.platform.outbound.mail_rendering import MailRenderer
 
 
 class _PaidDonation(msgspec.Struct):
-    """What is read of the event's donation."""
+    """The event's fields that are used."""
 
     id: str
     type: str
@@ -41,7 +41,7 @@ RESEND: Final = JobKind("receipts.resend", SendReceipt)
 
 
 def _receipt_job(tx: Tx, event: Event) -> NewJob | None:
-    """Receipts of hosted donations."""
+    """The job for a hosted donation; None for others."""
     paid = read_record(event, _PaidDonation)
     donation_id = tx.ids.parse("donation", paid.id)
     if event.partner_id is None or donation_id is None or paid.type != "hosted":
@@ -57,18 +57,18 @@ async def compose_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendReceipt]) 
     if issued is None or to is None:
         return None
     manage_url = donor_pages.manage_url(tx, subscription_id) if subscription_id else None
-    # A receipt that is sent late may be void by now.
+    # A receipt that is sent late may be void by then.
     return ReceiptDocuments(mails).compose_email(await service.get(tx, donation_id), to, manage_url)
 
 
 async def compose_resent_receipt(tx: Tx, mails: MailRenderer, job: JobOf[SendReceipt]) -> Email | None:
-    """The receipt as it was issued, in a mail of its own: programs show a Message-ID that they have once."""
+    """The receipt as issued, in a new email: mail programs hide a message with a known Message-ID."""
     email = await compose_receipt(tx, mails, job)
     return None if email is None else replace(email, key=f"{email.key}:{job.id}")
 
 
 def _resend_receipt_job(_tx: Tx, event: Event) -> NewJob:
-    """A receipt that was issued before."""
+    """The job that resends a receipt."""
     requested = read_record(event, RECEIPT_RESEND_REQUESTED.record)
     details = SendReceipt(requested.donation, requested.partner, event.created_at)
     return RESEND.new_job(details, unique=str(requested.donation))

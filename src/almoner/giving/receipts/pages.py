@@ -1,4 +1,4 @@
-"""The private page of a donation: where it is now, opened by the link in its receipt (spec 4.8; H1, H3)."""
+"""The private page of a donation's status, opened by the link in its receipt (spec 4.8; H1, H3)."""
 
 from pathlib import Path
 from typing import Final
@@ -27,7 +27,7 @@ _COOKIE_SECONDS: Final = 24 * 3600  # the link opens it again
 
 
 class DonationStatusPages:
-    """The pages of donations that were made."""
+    """The status pages of donations."""
 
     def __init__(self, db: Database, pages: PageRenderer, rules: DisbursementRules) -> None:
         self._db = db
@@ -64,7 +64,7 @@ class DonationStatusPages:
         try:
             async with self._db.read() as tx:
                 return self._page(await service.load_progress(tx, donation_id, self._rules))
-        except NotFound:  # the thanks page leads here before a worker has issued the receipt
+        except NotFound:  # the thank-you page links here before a worker has issued the receipt
             return self._pages.render_message(
                 "gift.soon", self._pages.preferred_language(request), status=200, icon="clock"
             )
@@ -78,7 +78,7 @@ class DonationStatusPages:
         return Response(await self._papers.render(receipt), media_type=PDF, headers=headers)
 
     def not_found_page(self, request: Request, status: int = 404) -> Response:
-        """No link, or no cookie of it."""
+        """The page without a valid link or its cookie."""
         return self._pages.render_message(
             "gift.unknown", self._pages.preferred_language(request), status=status, icon="link"
         )

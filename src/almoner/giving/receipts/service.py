@@ -1,4 +1,4 @@
-"""Issuing receipts: numbered without gaps (spec 4.8), frozen, and the same however often they are made."""
+"""Issues receipts: numbered without gaps (spec 4.8), frozen, and identical however often they are rendered."""
 
 import re
 from collections.abc import Sequence
@@ -35,8 +35,8 @@ _PREFIX: Final = re.compile(r"[A-Z0-9]([A-Z0-9-]{0,10}[A-Z0-9])?")
 class DonationProgress:
     """A donation with its receipt and progress. ``organisation``: its current nonprofit.
 
-    ``waiting``: the key of the message that says what it waits for, None once it has arrived.
-    ``returned_at``: when the last disbursement of it came back, while no other has arrived.
+    ``waiting``: the message key that says what it waits for; None once disbursed. ``returned_at``: when its last
+    disbursement was returned, until another one is paid.
     """
 
     receipt: Receipt
@@ -49,9 +49,9 @@ class DonationProgress:
 
 
 async def issue_receipt(tx: Tx, partner: Partner, donation_id: UUID, received_at: datetime) -> Receipt | None:
-    """The receipt of a paid hosted donation: the existing one, or a new one with the next number.
+    """Return the receipt of a paid hosted donation, or issue it with the next number.
 
-    None for a donation that gets none: not paid on the page. Raises NotFound.
+    None for a direct donation. Raises NotFound.
     """
     if (issued := await store.find(tx, partner, donation_id)) is not None:
         return issued
@@ -60,7 +60,7 @@ async def issue_receipt(tx: Tx, partner: Partner, donation_id: UUID, received_at
         return None
     issuer = await store.lock_issuer(tx, partner)
     if (issued := await store.find(tx, partner, donation_id)) is not None:
-        return issued  # by another, while we waited for the lock
+        return issued  # issued by another transaction while we waited for the lock
     receipt = await _new_receipt(tx, partner, donation, issuer, received_at)
     await store.insert(tx, partner, receipt)
     return receipt
@@ -96,7 +96,7 @@ async def _new_receipt(tx: Tx, partner: Partner, donation: Donation, issuer: Iss
 
 
 async def _made_for(tx: Tx, donation: Donation, session: DonationSession) -> UUID:
-    """The nonprofit that a donation was made for: the session's, unless a regular donation has moved since."""
+    """The original nonprofit of a donation: the session's; for a later donation, its own at its creation."""
     if donation.subscription_due_on is None:
         return session.organisation_id
     return await reassignments.organisation_at(tx, donation, donation.created_at)
@@ -117,7 +117,7 @@ async def get(tx: Tx, donation_id: UUID) -> Receipt:
 
 
 async def _reassigned_to(tx: Tx, donation: Donation) -> ReassignedOrganisation | None:
-    """Whom it is for now, unless that is whom it was made for, perhaps again."""
+    """The current nonprofit if it is not the original one; else None."""
     if donation.reassigned_at is None or donation.session_id is None:
         return None
     partner = Partner(donation.partner_id)
@@ -192,9 +192,9 @@ async def get_donee(tx: Tx, donee_id: UUID) -> Donee:
 
 
 async def approve_donee(tx: Tx, donee: Donee, *, ein: str, note: str, by: str) -> Donee:
-    """Receipts name it from now on, in place of the former one. ``ein``: as read from the evidence once more.
+    """Approve a donee: receipts name it from now on, in place of the former one.
 
-    Raises DoneeRefused.
+    ``ein``: typed again from the evidence. Raises DoneeRefused.
     """
     if donee.status != "proposed":
         raise DoneeRefused(f"This donee is {donee.status}.")
@@ -211,7 +211,7 @@ async def approve_donee(tx: Tx, donee: Donee, *, ein: str, note: str, by: str) -
 
 
 async def end_donee(tx: Tx, donee: Donee, *, by: str) -> Donee:
-    """Receipts name it no longer, or it was never approved. Raises DoneeRefused."""
+    """End a donee, or withdraw its proposal: receipts no longer name it. Raises DoneeRefused."""
     if donee.status == "ended":
         raise DoneeRefused("This donee has ended already.")
     ended = replace(donee, ended_by=by, ended_at=tx.now)

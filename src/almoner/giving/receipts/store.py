@@ -136,13 +136,13 @@ async def list_donees(tx: Tx) -> list[Donee]:
 
 @across_partners("operators")
 async def lock_donee(tx: Tx, donee_id: UUID) -> Donee | None:
-    """One, locked until the transaction ends."""
+    """One donee, locked until the transaction ends."""
     row = await tx.fetchrow("select * from receipt_donee where id = $1 for no key update", donee_id)
     return _donee(row) if row else None
 
 
 async def insert_donee(tx: Tx, partner: Partner, donee: Donee) -> bool:
-    """Store a proposed donee; False if there is a proposal."""
+    """Store a proposed donee; False if there already is a proposal."""
     return bool(
         await tx.fetchval(
             """

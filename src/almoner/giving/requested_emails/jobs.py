@@ -1,4 +1,4 @@
-"""How often emails were asked for is known for a day."""
+"""Deletes records of requested emails after a day."""
 
 from typing import Final
 

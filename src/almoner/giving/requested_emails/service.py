@@ -22,7 +22,7 @@ async def request_email(tx: Tx, partner: Partner, purpose: EmailPurpose, email: 
 
 
 async def requested_at(tx: Tx, email_id: UUID) -> datetime | None:
-    """When an email was requested (real time); None if it is not to be sent any more."""
+    """When an email was requested (real time); None if it must not be sent any more."""
     requested = await store.requested_at(tx, email_id)
     return requested if requested is not None and tx.real_now < requested + domain.EMAILS_WITHIN else None
 

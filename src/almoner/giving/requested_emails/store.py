@@ -1,4 +1,4 @@
-"""SQL for emails that visitors of pages have sent to an address."""
+"""SQL for emails that visitors of pages request to an address."""
 
 from datetime import datetime
 from uuid import UUID
@@ -30,7 +30,7 @@ async def count_since(tx: Tx, partner: Partner, purpose: EmailPurpose, recipient
 
 
 async def insert(tx: Tx, partner: Partner, purpose: EmailPurpose, recipient_hash: bytes) -> UUID:
-    """Record that an email is asked for now; its id."""
+    """Record that an email was requested now; returns its ID."""
     email_id = tx.new_id()
     await tx.execute(
         """
@@ -48,7 +48,7 @@ async def insert(tx: Tx, partner: Partner, purpose: EmailPurpose, recipient_hash
 
 @across_partners("link")
 async def requested_at(tx: Tx, email_id: UUID) -> datetime | None:
-    """When an email was asked for, real time."""
+    """When an email was requested (real time)."""
     found: datetime | None = await tx.fetchval("select requested_at from requested_email where id = $1", email_id)
     return found
 
