@@ -54,14 +54,14 @@ REVIEW: Final = JobKind("agent_verifications.review", ReviewAgent)
 
 
 class AskNonprofit(msgspec.Struct, frozen=True):
-    """About which verification."""
+    """The verification to ask the nonprofit about."""
 
     verification: UUID
 
 
 ASK_NONPROFIT: Final = JobKind("agent_verifications.ask_nonprofit", AskNonprofit)
 _PAYEE: Final = "payee_contact_separation"
-"""The constraint that keeps apart who says where a nonprofit is paid, and where it is asked."""
+"""The constraint that one user may not record both a nonprofit's bank account and its official contact."""
 
 _BY_RULE: Final = ReviewDecision(
     "accepted", None, "rules", "The email address is on the nonprofit's own domain and accepts mail."
@@ -83,11 +83,10 @@ async def find_mail_domain(tx: Tx, verification_id: UUID) -> str | None:
 
 
 async def review_agent(tx: Tx, screener: Screener, verification_id: UUID, *, accepts_mail: bool | None = None) -> None:
-    """Follow the agent's validation request, then review. ``accepts_mail``: whether the domain has a mail host.
+    """Follow the agent's validation request, then review.
 
-    A name that is on a watch list goes to a person, and refuses nobody by itself (settled 4).
-
-    Raises NotFound.
+    ``accepts_mail``: whether the domain has a mail host. A name on a watch list is referred to a reviewer and rejects
+    nobody by itself (settled 4). Raises NotFound.
     """
     locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if not locked.is_open:
@@ -98,11 +97,11 @@ async def review_agent(tx: Tx, screener: Screener, verification_id: UUID, *, acc
     assert locked.email is not None, "nobody open is forgotten"
     known = await _nonprofit_evidence(tx, locked.partner_id, locked.organisation.id if locked.organisation else None)
     outcome = evaluate.evaluate_agent(locked.email, locked.organisation_website, known, accepts_mail=accepts_mail)
-    if not locked.email_check:  # whose mailbox it is, nobody has shown: the domain alone says nothing of the applicant
+    if not locked.email_check:  # nothing shows that the mailbox is the applicant's, so its domain proves nothing
         outcome = outcome.with_step(EvaluationStep("email_confirmation", "unknown", "email_not_confirmed"))
     outcome = outcome.with_step(await _watch_list_step(tx, screener, locked))
     asked = await store_mails.find_representation_request(tx, locked.id)
-    if asked is not None and asked.answer == "denied":  # a domain says less than the nonprofit itself
+    if asked is not None and asked.answer == "denied":  # the nonprofit's own answer outweighs the domain
         outcome = outcome.with_step(_denied_step(asked))
     verdict = "accept" if outcome.passes else "review"
     await transitions.record_steps(tx, locked, *outcome.steps, outcome=verdict, reasons=outcome.reasons)
@@ -113,14 +112,14 @@ async def review_agent(tx: Tx, screener: Screener, verification_id: UUID, *, acc
 
 
 async def _watch_list_step(tx: Tx, screener: Screener, verification: AgentVerification) -> EvaluationStep:
-    """Whether persons on watch lists bear the name; what a person has cleared counts no more."""
+    """Whether the applicant's name is on a watch list. Matches that a reviewer cleared do not count."""
     name = " ".join(part for part in (verification.first_name, verification.last_name) if part)
     who = ScreenedSubject("agent_verification", verification.id, verification.partner_id)
     asked = SubjectDetails("person", (name,), await _countries(tx, verification))
     result = await matches.screen(tx, screener, who, asked, watch=True)
     if not result.covering_lists:
         return EvaluationStep("watch_lists", "not_applicable")
-    # Not the name: the evidence stays when an applicant is forgotten (V6).
+    # Without the name: this evidence is kept after the applicant's personal data are erased (V6).
     facts: dict[str, str | bool | Sequence[str] | None] = {
         "lists": [f"{one.code} {one.version}" for one in result.covering_lists]
     }
@@ -134,7 +133,7 @@ async def _watch_list_step(tx: Tx, screener: Screener, verification: AgentVerifi
 
 
 async def _countries(tx: Tx, verification: AgentVerification) -> tuple[str, ...]:
-    """Where the nonprofit is: a listed person of that country is more likely meant."""
+    """The nonprofit's countries: a listed person from one of them is a more likely match."""
     partner = Partner(verification.partner_id)
     if verification.organisation is not None:
         return ((await organisations.get(tx, partner, verification.organisation.id)).country_code,)
@@ -184,7 +183,7 @@ async def _nonprofit_evidence(tx: Tx, partner_id: UUID, organisation_id: UUID | 
 
 
 def _unreliable_reason(sources: Sequence[OrganisationSource], now: datetime, max_age: timedelta | None) -> str | None:
-    """Why what lists it may not decide by itself: the words that validation requests have for it."""
+    """Why the data of its sources may not decide, as a review reason of validation requests; None if they may."""
     lister = next(iter(sources), None)
     if lister is None:
         return None
@@ -194,12 +193,15 @@ def _unreliable_reason(sources: Sequence[OrganisationSource], now: datetime, max
 
 
 def _websites_confirmed(organisation: Organisation) -> bool:
-    """Whether its websites come from a register or a reviewer: its own partner alone sees what only they said of it."""
+    """Whether its websites come from a register or a reviewer.
+
+    Those stated by a partner are visible to that partner only.
+    """
     return organisation.partner_id is None
 
 
 async def _request_review(tx: Tx, verification: AgentVerification, outcome: EvaluationOutcome) -> None:
-    """Ask the nonprofit, once, where its own address is known, and a person."""
+    """Ask the nonprofit once, if its official contact is known, and open a review case."""
     assert verification.organisation is not None, "there is a nonprofit to ask"
     reasons = list(outcome.reasons)
     contact = await store_mails.find_official_contact(tx, verification.organisation.id)
@@ -267,7 +269,7 @@ async def record_representation_answer(tx: Tx, verification_id: UUID, given: Ans
 
 
 def _asked_domain_fact(email: str | None) -> dict[str, str]:
-    """Where somebody was asked. The address itself is with the question, and forgotten with it."""
+    """The domain of the address that was asked. The address itself is stored with the request and erased with it."""
     return {"domain": (email or "").rpartition("@")[2]}
 
 
@@ -276,9 +278,9 @@ def _denied_step(asked: RepresentationRequest) -> EvaluationStep:
 
 
 async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> int:
-    """Record an organisation's contact address, and ask it about its agents in review; returns about how many.
+    """Record an organisation's contact address, and ask it about its agents in review.
 
-    Raises NotFound, OfficialContactRefused.
+    Returns how many agents, approximately. Raises NotFound, OfficialContactRefused.
     """
     official_contacts.ensure_role_mailbox(contact.email)
     await organisations.get(tx, ALL_PARTNERS, contact.organisation_id)

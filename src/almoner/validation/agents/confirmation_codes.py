@@ -11,13 +11,15 @@ from uuid import UUID
 
 CODE_DIGITS: Final = 6
 MAX_CODE_ATTEMPTS: Final = 5
-"""Wrong ones after which a code is over."""
+"""Wrong attempts after which a code is invalid."""
 MAX_EMAILS_PER_DAY: Final = 5
 MAX_EMAILS_TOTAL: Final = 20
-"""With 5 tries each, whoever guesses all the time is right once in 10,000 verifications."""
+"""With 5 attempts per code, guessing without pause succeeds in one of 10,000 verifications."""
 EMAILS_PER_ADDRESS: Final = ((timedelta(hours=1), 5), (timedelta(days=1), 20))
-"""Whatever the verifications: nobody can have a stranger's mailbox filled. A sandbox, whose mails leave it only where
-its operator says so, lets twenty times as many through, since integrators test with one address.
+"""The limit per address across all verifications, so that nobody can flood a stranger's mailbox.
+
+In a sandbox it is twenty times as high, since integrators test with one address; its emails leave it only if the
+operator allows that.
 """
 SANDBOX_LIMIT_FACTOR: Final = 20
 _MINUTE: Final = timedelta(minutes=1)
@@ -35,7 +37,7 @@ class CodeCheckResult(Enum):
 
 @dataclass(frozen=True, slots=True)
 class EmailConfirmation:
-    """A confirmation email with a link and a code. ``failed_attempts``: wrong codes since."""
+    """A confirmation email with a link and a code. ``failed_attempts``: wrong codes entered since it was sent."""
 
     id: UUID
     verification_id: UUID
@@ -59,7 +61,7 @@ def extract_digits(entered: str) -> str:
 def may_send_email(sent: Sequence[datetime], at: datetime, *, to_new_address: bool = False) -> bool:
     """Whether another email may be sent now, given when earlier ones were sent.
 
-    ``to_new_address``: to another address than they did: who sees a slip need not wait a minute.
+    ``to_new_address``: earlier ones went to another address; correcting a typo does not wait a minute.
     """
     recent = [moment for moment in sent if moment > at - DAY]
     waited = to_new_address or all(moment <= at - _MINUTE for moment in recent)
@@ -67,6 +69,6 @@ def may_send_email(sent: Sequence[datetime], at: datetime, *, to_new_address: bo
 
 
 def is_within_address_limit(sent: Sequence[datetime], at: datetime, *, sandbox: bool) -> bool:
-    """Whether another email may be sent to this address now."""
+    """Whether the limit per address allows another email now."""
     times = SANDBOX_LIMIT_FACTOR if sandbox else 1
     return all(sum(moment > at - span for moment in sent) < most * times for span, most in EMAILS_PER_ADDRESS)

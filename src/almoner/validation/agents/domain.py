@@ -41,14 +41,16 @@ OPEN: Final[tuple[AgentStatus, ...]] = ("pending", "pending_user_verification", 
 UNCONFIRMED: Final[tuple[AgentStatus, ...]] = ("pending", "pending_user_verification")
 LIFETIME: Final = timedelta(days=30)
 EndReason = Literal["unconfirmed", "replaced", "rejected", "approved"]
-"""How a verification ended, as far as it matters for how long it is known who it was."""
+"""Why a verification ended; decides how long its applicant's personal data are kept."""
 ERASE_AFTER: Final = timedelta(days=30)
-"""Who never confirmed is forgotten that long after the expiry, as unpaid donors are (V6); so is whom we asked."""
+"""Personal data of unconfirmed applicants are erased this long after expiry, as for unpaid donors (V6); so is the
+address of an official contact that was asked.
+"""
 
 EVENTS: Final[Mapping[AgentStatus, str]] = {
     status: f"agent_verification.{status}" for status in get_args(AgentStatus) if status != "pending"
 }
-"""Spec 3.3: one for each of the last four states."""
+"""The event of each of the last four states (spec 3.3)."""
 
 REASONS: Final[Mapping[AgentRejection, str]] = {
     "validation_request_failed": "The validation request of the nonprofit was rejected",
@@ -65,7 +67,7 @@ REASONS: Final[Mapping[AgentRejection, str]] = {
     "suspicious_application": "The application raised doubts that were not cleared",
     "other": "The application was rejected",
 }
-"""What ``rejectionReason`` says for each code."""
+"""The sentence in ``rejectionReason`` for each code."""
 
 
 def parse_rejection_code(code: str | None) -> AgentRejection:
@@ -117,7 +119,7 @@ class Agent:
 class RepresentedNonprofit:
     """The nonprofit that an agent represents: an organisation or a validation request.
 
-    ``display_name``: what people are shown, where that is another name.
+    ``display_name``: the name shown to people, if it is another one.
     """
 
     id: UUID
@@ -130,11 +132,11 @@ class RepresentedNonprofit:
 class AgentVerification:
     """One agent verification as read from the database.
 
-    ``status`` may lag behind time until ``with_expiry_applied`` has made it true (S3).
-    ``first_name``, ``last_name``, ``email``: None once they were forgotten. ``expires_at``: until then somebody outside
-    has to act, None when nobody has. ``confirmed_at``: when the applicant confirmed; ``processed_at``: when it ended.
-    ``preferred_language``: the language that the applicant has chosen since. ``replaces``: the verification of the same
-    applicant at an address that was wrong. ``requester_name``: the partner's name on the form, if it has another.
+    ``status`` may be out of date until ``with_expiry_applied`` is called (S3). ``first_name``, ``last_name``,
+    ``email``: None once erased. ``expires_at``: when the applicant or nonprofit must have acted, None if neither has
+    to. ``confirmed_at``: when the applicant confirmed; ``processed_at``: when it ended. ``preferred_language``: the
+    language that the applicant chose later. ``replaces``: the verification of the same applicant with a wrong address.
+    ``requester_name``: the partner's name on the form, if it has another.
     """
 
     id: UUID
@@ -181,12 +183,12 @@ class AgentVerification:
 
     @property
     def nonprofit_name(self) -> str:
-        """The name of the nonprofit, as people are shown it."""
+        """The name of the nonprofit as shown to people."""
         named = self.organisation or self.validation_request
         return (named.display_name or named.name) if named else ""
 
     def is_overdue(self, now: datetime) -> bool:
-        """Whether it has expired, although that is not stored yet."""
+        """Whether it has expired without that being stored yet."""
         return self.is_open and self.expires_at is not None and now >= self.expires_at
 
     def with_expiry_applied(self, now: datetime) -> "AgentVerification":
@@ -222,7 +224,7 @@ class AgentVerification:
     def replacement_with_email(self, new_id: UUID, email: str, now: datetime) -> "AgentVerification":
         """A new verification of the same applicant with another email address.
 
-        A record is not editable (spec 2.2): it takes the place of this one. Raises InvalidState.
+        It replaces this one, since records are not editable (spec 2.2). Raises InvalidState.
         """
         if not self.is_unconfirmed:
             raise InvalidState(f"the verification is {self.status}: its address is corrected no more")
@@ -240,7 +242,8 @@ class AgentVerification:
     def with_rejection_reversed(self, now: datetime, confirmed_at: datetime | None) -> "AgentVerification":
         """The verification after an appeal reversed its rejection.
 
-        ``confirmed_at``: when the appeal confirmed it, if it did. Raises InvalidState unless it was rejected.
+        ``confirmed_at``: when the appeal confirmed the email address; None if it did not. Raises InvalidState unless it
+        was rejected.
         """
         if self.status != "rejected":
             raise InvalidState(f"the verification is {self.status}: there is nothing to reverse")
@@ -253,13 +256,13 @@ class AgentVerification:
         return replace(self, status="approved", rejection_code=None, confirmed_at=confirmed, processed_at=now)
 
     def with_answer_deadline(self, until: datetime) -> "AgentVerification":
-        """The verification while the nonprofit is asked, until this deadline. Raises InvalidState."""
+        """The verification with a deadline for the nonprofit's answer. Raises InvalidState."""
         if self.status != "pending_review":
             raise InvalidState(f"the verification is {self.status}: nobody is asked about it")
         return replace(self, expires_at=until)
 
     def without_answer_deadline(self) -> "AgentVerification":
-        """The verification once no answer from the nonprofit is expected any more.
+        """The verification without a deadline, as no answer from the nonprofit is expected.
 
         Raises InvalidState outside the review.
         """
@@ -274,7 +277,7 @@ class AgentVerification:
 
 @dataclass(frozen=True, slots=True)
 class AgentFilters:
-    """The filters of the list; None: not filtered."""
+    """The filters of the list; None means not filtered."""
 
     status: AgentStatus | None = None
     email: str | None = None
@@ -289,7 +292,7 @@ ConfirmationMethod = Literal["link", "code", "sandbox"]
 class RepresentationRequest:
     """The request to a nonprofit to confirm that an applicant represents it.
 
-    ``email``: None after deletion; ``answer``: None until it is given.
+    ``email``: None after erasure; ``answer``: None until given.
     """
 
     id: UUID

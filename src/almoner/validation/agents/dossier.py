@@ -11,7 +11,7 @@ from almoner.validation.decisions.reviews import service as reviews
 
 
 async def load_dossier(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> Dossier:
-    """All that is known of the verification: no name, once its applicant was forgotten. Raises NotFound."""
+    """The dossier of the verification, without a name once its applicant's data were erased. Raises NotFound."""
     found = await service.get(tx, scope, verification_id)
     history = await reviews.load_dossier_history(tx, transitions.review_subject_for(found))
     attached = await documents.find_many(tx, scope, await service.list_document_ids(tx, found.id))

@@ -15,7 +15,7 @@ from almoner.validation.agents.domain import AgentVerification
 
 
 class SendConfirmation(msgspec.Struct, frozen=True):
-    """The confirmation email to send."""
+    """The confirmation to email."""
 
     confirmation: UUID
 
@@ -24,10 +24,9 @@ SEND_CONFIRMATION: Final = JobKind("agent_verifications.send_confirmation", Send
 
 
 async def send_confirmation(tx: Tx, verification: AgentVerification) -> bool:
-    """Email the applicant; earlier codes become invalid. False if limits forbid it.
+    """Email the applicant and void earlier codes.
 
-    Not where the address has had its share of the hour or the day, by whichever verifications: that is noted. Whether
-    it is sent.
+    Returns False, and logs it, if the address has reached its hourly or daily limit across all verifications.
     """
     assert verification.email is not None, "nobody unconfirmed is forgotten"
     if not await _is_within_address_limit(tx, verification.email):
@@ -41,7 +40,7 @@ async def send_confirmation(tx: Tx, verification: AgentVerification) -> bool:
 
 
 async def _is_within_address_limit(tx: Tx, email: str) -> bool:
-    """Whether an address has not had its share; nobody else asks until the transaction ends."""
+    """Whether the limit per address allows another email. Locks the address until the transaction ends."""
     reached = await store_mails.lock_recent_sends_to_email(tx, email, tx.real_now - confirmation_codes.DAY)
     return confirmation_codes.is_within_address_limit(reached, tx.real_now, sandbox=tx.deployment.sandbox)
 
@@ -55,10 +54,7 @@ async def may_send_to_address(tx: Tx, verification: AgentVerification, email: st
 
 
 async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
-    """Email the applicant again; False if limits forbid it or there is nothing to confirm.
-
-    Raises NotFound.
-    """
+    """Email the applicant again; False if limits forbid it or there is nothing to confirm. Raises NotFound."""
     locked = await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)
     if not locked.is_unconfirmed or not confirmation_codes.may_send_email(
         await store_mails.list_confirmation_send_times(tx, locked.id), tx.real_now
@@ -68,8 +64,8 @@ async def resend_confirmation(tx: Tx, verification_id: UUID) -> bool:
 
 
 async def check_code(tx: Tx, verification_id: UUID, entered: str) -> CodeCheckResult:
-    """Check a typed code without confirming. A wrong one is counted: the caller must commit."""
-    await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)  # tries are counted one at a time
+    """Check a typed code without confirming. A wrong one is counted, so the caller must commit."""
+    await transitions.get_for_update(tx, ALL_PARTNERS, verification_id)  # attempts are counted one at a time
     newest = await store_mails.find_latest_confirmation(tx, verification_id)
     if newest is None:
         return CodeCheckResult.EXHAUSTED if confirmation_codes.extract_digits(entered) else CodeCheckResult.MISSING

@@ -16,7 +16,7 @@ from almoner.validation.agents.email_confirmation import SendConfirmation
 
 CONFIRM: Final = "confirm"
 ANSWER: Final = "answer"
-"""Purposes of the tokens in the links, and the paths that they open."""
+"""Purposes of the tokens in the links, and the paths of the pages that they open."""
 
 
 async def compose_confirmation(tx: Tx, mails: MailRenderer, job: JobOf[SendConfirmation]) -> Email | None:
@@ -66,7 +66,7 @@ async def compose_representation_request(tx: Tx, mails: MailRenderer, job: JobOf
 
 
 async def partner_name_of(tx: Tx, verification: AgentVerification) -> str:
-    """Who asks, by the name that the applicant knows."""
+    """The requester's name as the applicant knows it."""
     return verification.requester_name or (await partners.get(tx, Partner(verification.partner_id))).name
 
 

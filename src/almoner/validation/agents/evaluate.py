@@ -1,7 +1,7 @@
-"""Rules that let an agent through by an email address at the nonprofit's own domain; pure (settled 5).
+"""Rules that approve an agent by an email address at the nonprofit's own domain; pure (settled 5).
 
-Only a website that the register confirms counts. What the applicant gives is noted and decides nothing: somebody who
-brings the website and the address on it has shown nothing about the nonprofit.
+Only a website that a register or reviewer confirms counts. The one that the applicant states is recorded and decides
+nothing: an applicant who states a website and has an address on it has shown nothing about the nonprofit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,9 +22,8 @@ _SHOWN: Final = 10
 class NonprofitEvidence:
     """The known websites and registration of the nonprofit.
 
-    ``websites``: those of its record. ``confirmed``: whether a register, or who published the record, gave them.
-    ``doubt``: why the register's data may not decide, as a code, None where they may. ``active``: None while it is no
-    organisation yet.
+    ``websites``: those of its record. ``confirmed``: whether they come from a register or a reviewer. ``doubt``: why
+    the register's data may not decide, as a code; None if they may. ``active``: None while it is no organisation yet.
     """
 
     websites: tuple[str, ...] = ()
@@ -50,7 +49,7 @@ class EvaluationOutcome:
     steps: tuple[EvaluationStep, ...]
 
     def with_step(self, step: EvaluationStep) -> "EvaluationOutcome":
-        """The outcome with one more step, which can only speak against the agent."""
+        """The outcome with one more step, which can only count against the agent."""
         against = step.verdict in ("fail", "unknown")
         reasons = (*self.reasons, step.code) if against and step.code else self.reasons
         return EvaluationOutcome(self.passes and not against, reasons, (*self.steps, step))
@@ -70,7 +69,7 @@ def evaluate_agent(
 
 
 def _nothing_fails(steps: Sequence[EvaluationStep]) -> bool:
-    """Whether nothing speaks against the agent and the domains agree."""
+    """Whether no step fails and the domains agree."""
     return steps[-1].verdict == "pass" and all(step.verdict not in ("fail", "unknown") for step in steps)
 
 
@@ -82,7 +81,7 @@ def find_mail_domain(email: str, evidence: NonprofitEvidence) -> str | None:
 
 
 def _sites(evidence: NonprofitEvidence) -> tuple[Website, ...]:
-    """The nonprofit's own sites: not those on a host that many share."""
+    """The nonprofit's own sites, without those on shared hosts."""
     found = (internet_domains.website_of(website) for website in evidence.websites)
     return tuple(
         site for site in found if site is not None and not (site.domain.is_shared_hosting or site.domain.is_free_mail)
@@ -98,7 +97,7 @@ def _organisation(evidence: NonprofitEvidence) -> EvaluationStep:
 
 
 def _mailbox(domain: Domain | None) -> EvaluationStep:
-    """Whether the address could be a nonprofit's at all."""
+    """Whether the address could belong to a nonprofit at all."""
     if domain is None:
         return EvaluationStep("mailbox", "fail", "email_domain_not_registrable")
     facts = {"domain": domain.host, "registered": domain.registered}
@@ -128,7 +127,7 @@ def _website(evidence: NonprofitEvidence, sites: Sequence[Website]) -> Evaluatio
 
 
 def _given_website(website: str | None, sites: Sequence[Website]) -> EvaluationStep:
-    """What the applicant says of the website: noted, never believed."""
+    """The website that the applicant states: recorded as evidence, never decisive."""
     if website is None:
         return EvaluationStep("given_website", "not_applicable")
     site = internet_domains.website_of(website)
@@ -140,7 +139,7 @@ def _given_website(website: str | None, sites: Sequence[Website]) -> EvaluationS
 
 
 def _agreement(domain: Domain | None, sites: Sequence[Website], evidence: NonprofitEvidence) -> EvaluationStep:
-    """Whether the address is on a domain of the nonprofit's."""
+    """Whether the address is at one of the nonprofit's domains."""
     if domain is None or not sites:
         return EvaluationStep("domain_agreement", "not_applicable")
     facts = {"domain": domain.host, "sites": [site.domain.host for site in sites][:_SHOWN]}
@@ -156,9 +155,10 @@ def _agreement(domain: Domain | None, sites: Sequence[Website], evidence: Nonpro
 
 
 def _is_own_domain(domain: Domain, site: Website) -> bool:
-    """Whether all of the domain is the nonprofit's: a page at a university does not make all of its people so.
+    """Whether the whole domain is the nonprofit's.
 
-    Nor is another name beside the site's under one domain: many who rent out names are in no list of suffixes.
+    A page at a university does not make everybody there its agent, nor does a neighbouring subdomain of the same
+    domain: many hosts that rent out names are in no list of suffixes.
     """
     within = domain.host == site.domain.host or domain.host.endswith("." + site.domain.host)
     if site.domain.is_institutional:

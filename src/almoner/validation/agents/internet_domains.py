@@ -15,12 +15,12 @@ from almoner.kit.scripts import scripts_in_text
 
 _DATA: Final = Path(__file__).parent / "data"
 _INSTITUTIONS: Final = frozenset("ac ed edu k12 sch school gov gouv gob go mil police nhs parliament".split())
-"""Labels of public suffixes under which one domain has many bodies: universities, states, armies."""
+"""Labels of public suffixes under which one domain serves many bodies: universities, states, armies."""
 _OUTSIDERS: Final = frozenset(
     "alum alumni alumnus alumna student students stud stu std members member guest guests my users user lists "
     "community friends fans supporters".split()
 )
-"""Labels below a domain where those have mailboxes who do not speak for it."""
+"""Subdomain labels of mailboxes whose users do not represent the domain's owner, such as students."""
 
 
 @cache
@@ -111,18 +111,18 @@ def domain_of(host: str) -> Domain | None:
     except (idna.IDNAError, UnicodeError):
         return None
     if ascii_host.rpartition(".")[2].isdigit():
-        return None  # the address of a machine
+        return None  # an IP address
     registered = _suffixes().privatesuffix(ascii_host)
     return None if registered is None else Domain(ascii_host, registered)
 
 
 def domain_of_email(address: str) -> Domain | None:
-    """The domain of an email address."""
+    """The domain of an email address; None if it has none."""
     return domain_of(address.rpartition("@")[2])
 
 
 def website_of(address: str) -> Website | None:
-    """The website of a web address; None for anything else, also email addresses."""
+    """The website of a URL; None for anything else, including email addresses."""
     text = address.strip()
     try:
         parts = urlsplit(text if "://" in text else f"//{text}")
@@ -157,7 +157,7 @@ def _to_unicode(label: str) -> str:
 _CONFUSABLES: Final = {
     ord(letter): shown
     for shown, letters in {
-        # Letters that are taken for Latin ones (Unicode's confusables, the ones that domains may have).
+        # Letters that look like Latin ones (Unicode's confusables, those allowed in domains).
         "a": "àáâãäåāăąǎạаαɑ",
         "b": "ьЬƅβᏏ",
         "c": "çćĉċčсϲᴄ",
@@ -189,6 +189,6 @@ _CONFUSABLES: Final = {
 
 
 def _skeleton(label: str) -> str:
-    """What a hasty reader sees: confusable letters, hyphens and pairs that run together are one."""
+    """The label with confusable letters, hyphens and letter pairs that look alike reduced to one form."""
     folded = unicodedata.normalize("NFKC", label).casefold().translate(_CONFUSABLES)
     return folded.replace("-", "").replace("rn", "m").replace("vv", "w")

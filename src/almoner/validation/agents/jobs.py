@@ -19,12 +19,12 @@ from almoner.validation.agents.ports import MailHosts
 from almoner.validation.applications.documents.domain import SCANNED, DocumentScannedEvent, RetentionPeriods
 from almoner.validation.requests.domain import DECIDED, RequestDecidedEvent
 
-_MAX_LOOKUPS: Final = 5  # a quarter of an hour; then a person looks
+_MAX_LOOKUPS: Final = 5  # a quarter of an hour; then a reviewer decides
 
 
 @dataclass(frozen=True, slots=True)
 class JobDependencies:
-    """What agent jobs need: the mail host lookup, and the watch lists."""
+    """The dependencies of agent jobs: the mail host lookup and the watch lists."""
 
     hosts: MailHosts
     screener: Screener
@@ -44,7 +44,7 @@ retention_tasks.periodic(
 
 @tasks.reacts_to(DECIDED)
 async def on_request_decided(tx: Tx, decided: Sequence[RequestDecidedEvent]) -> None:
-    """Validation requests were decided."""
+    """Review agents whose validation requests were decided."""
     await service.review_after_request_decisions(tx, [one.request for one in decided])
 
 
@@ -52,7 +52,7 @@ async def on_request_decided(tx: Tx, decided: Sequence[RequestDecidedEvent]) -> 
 async def on_screening_changed(tx: Tx, changed: Sequence[ScreeningChangedEvent]) -> None:
     """Review pending agents again whose screening has changed.
 
-    Who was approved stays so; the match waits for a person.
+    Approved ones stay approved; the match waits for a reviewer.
     """
     for reported in changed:
         if reported.type == "agent_verification":
@@ -61,7 +61,7 @@ async def on_screening_changed(tx: Tx, changed: Sequence[ScreeningChangedEvent])
 
 @tasks.reacts_to(SCANNED)
 async def on_document_scanned(tx: Tx, scanned: Sequence[DocumentScannedEvent]) -> None:
-    """Documents were scanned."""
+    """Enqueue reviews of the agents whose documents were scanned."""
     for reported in scanned:
         if not reported.clean:
             await agent_review.restore_answer_deadline(tx, reported.document)

@@ -1,6 +1,6 @@
 """Hosted pages: an applicant confirms their email address, a nonprofit answers whether they represent it.
 
-GET and HEAD change nothing, so that programs that open every link of a mail do no harm. POST needs the cookie of the
+GET and HEAD change nothing, so that scanners that open every link in an email do no harm. POST needs the cookie of the
 link or of the page, its CSRF token and the page's own origin (architecture 5).
 """
 
@@ -34,7 +34,7 @@ from almoner.validation.agents.emails import ANSWER, CONFIRM, partner_name_of
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _CODE: Final = "confirm-code"
-"""Purpose of the visit of a browser that came without the link: it may type the code."""
+"""Purpose of the session of a browser that came without the link: it may enter the code."""
 _COOKIE_SECONDS: Final = 24 * 3600  # the link opens it again
 _PROBLEMS: Final = {
     CodeCheckResult.MISSING: "give.code.problem.missing",
@@ -44,7 +44,7 @@ _PROBLEMS: Final = {
 
 
 class AgentPages:
-    """The pages for applicants, and for nonprofits that are asked about them."""
+    """The pages for applicants, and for nonprofits that are asked to confirm them."""
 
     def __init__(self, db: Database, pages: PageRenderer) -> None:
         self._db = db
@@ -63,7 +63,7 @@ class AgentPages:
         ]
 
     def not_found_page(self, request: Request, status: int = 404) -> Response:
-        """No such link, or no cookie of it."""
+        """The page for an unknown link or a missing cookie."""
         return self.pages.render_message(
             "agent.unknown", self.pages.preferred_language(request), status=status, icon="link"
         )
@@ -85,11 +85,11 @@ class AgentPages:
         return self._open(request, ANSWER)
 
     async def confirmation_page(self, request: Request) -> Response:
-        """Handle every method of this path."""
+        """Handle GET and POST of the confirmation page."""
         return await (self.submit_confirmation if request.method == "POST" else self.show_confirmation)(request)
 
     async def representation_page(self, request: Request) -> Response:
-        """Handle every method of this path."""
+        """Handle GET and POST of the nonprofit's page."""
         return await (
             self.submit_representation_answer if request.method == "POST" else self.show_representation_request
         )(request)
@@ -138,7 +138,7 @@ class AgentPages:
 
     @with_error_pages
     async def submit_representation_answer(self, request: Request) -> Response:
-        """Yes or no; a person decides with it."""
+        """Record the nonprofit's yes or no; a reviewer takes it into account."""
         verification_id = self._verification_id(request)
         visit = self._needed(request, verification_id)
         form = await self._posted(request, visit)
@@ -159,14 +159,14 @@ class AgentPages:
             raise NotFound
         name = self._ids.text("agentverification", verification_id)
         response = RedirectResponse(f"/{purpose}/{name}", 303, NO_PAGE)
-        # A second tab keeps the first one's visit: a new one would void the form that is open there.
+        # A second tab reuses the first one's session: a new one would void the form open there.
         visit = link_sessions.find_link_session(request, self._vault, purpose, verification_id, name)
         visit = visit or link_sessions.begin_link_session(self._vault, purpose, verification_id, name)
         visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
 
     def _verification_id(self, request: Request) -> UUID:
-        """Raises NotFound."""
+        """The ID in the path. Raises NotFound."""
         found = self._ids.parse("agentverification", request.path_params["id"])
         if found is None:
             raise NotFound
@@ -178,13 +178,13 @@ class AgentPages:
         )
 
     def _needed(self, request: Request, verification_id: UUID) -> LinkSession:
-        """Of a nonprofit that opened its link in this browser. Raises NotFound."""
+        """The session of a nonprofit that opened its link in this browser. Raises NotFound."""
         if (visit := self._visit(request, ANSWER, verification_id)) is None:
             raise NotFound
         return visit
 
     async def _posted(self, request: Request, visit: LinkSession | None) -> FormData | None:
-        """The posted form; None when it is not one of ours that this browser was given (H2)."""
+        """The posted form; None without a valid session, origin and CSRF token (H2)."""
         form = await read_form(request)
         ours = (
             visit is not None
@@ -197,7 +197,7 @@ class AgentPages:
         confirmed = await service.confirm_email(tx, ALL_PARTNERS, found.id, by)
         await self._record(tx, request, confirmed, "agent_verification.confirmed", "applicant")
         response = RedirectResponse(request.url.path, 303, NO_PAGE)
-        if by == "code":  # whoever has the code has the mail
+        if by == "code":  # entering the code proves access to the mailbox
             visit = link_sessions.begin_link_session(self._vault, CONFIRM, found.id, request.path_params["id"])
             visit.set_cookie(response, seconds=_COOKIE_SECONDS)
         return response
@@ -238,7 +238,7 @@ class AgentPages:
         return response
 
     async def _ended(self, tx: Tx, found: AgentVerification, language: Language, *, known: bool) -> Response:
-        """Why there is nothing to confirm. Who came without the link is told no more than that."""
+        """The page shown when there is nothing to confirm. Visitors without the link learn no details."""
         if found.rejection_code == "user_verification_expired":
             return self.pages.render_message("agent.expired", language, status=410, icon="clock")
         if known and found.rejection_code == "reapply" and await service.is_replaced(tx, found.id):
@@ -257,7 +257,7 @@ class AgentPages:
             return self.pages.render_message("answer.closed", language, status=410, icon="clock")
         alert = status != 200
         facts = {**await self._facts(tx, found, language), "csrf": visit.csrf, "alert": alert}
-        facts["until"] = asked.expires_at  # the agent's own time may have no end any more, after a letter
+        facts["until"] = asked.expires_at  # the verification's own deadline is gone once a document was attached
         action = f"/{ANSWER}/{self._ids.text('agentverification', found.id)}"
         notice = "give.again" if alert else None
         return self.pages.render_page(

@@ -1,4 +1,4 @@
-"""How agent verifications are shown to reviewers, and decided by them."""
+"""Shows agent verifications to reviewers and applies their decisions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ class AgentReviewHandler:
 
     @property
     def reason_codes(self) -> Sequence[str]:
-        """Why one may be rejected (settled 4)."""
+        """The codes with which a reviewer may reject one (settled 4)."""
         return REJECTIONS
 
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
@@ -56,7 +56,7 @@ class AgentReviewHandler:
         )
 
     async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
-        """Who applied by the same address or for the same nonprofit, and the request about it. Raises NotFound."""
+        """Verifications with the same address or for the same nonprofit, and its request. Raises NotFound."""
         found = await service.get(tx, ALL_PARTNERS, subject_id)
         related = [
             RelatedSubject(ReviewSubject("agent_verification", id_, partner_id), relation)
@@ -71,7 +71,7 @@ class AgentReviewHandler:
     async def accept(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
-        """Let the applicant through. Raises NotFound, InvalidState."""
+        """Approve the applicant. Raises NotFound, InvalidState."""
         return await service.approve(tx, scope, subject_id, decision)
 
     async def reject(
@@ -119,7 +119,7 @@ async def _nonprofit(tx: Tx, found: AgentVerification) -> list[Fact]:
 
 
 async def _compared(tx: Tx, found: AgentVerification) -> list[ValueComparison]:
-    """What the applicant says beside what is known of the nonprofit."""
+    """The applicant's details beside the known details of the nonprofit."""
     if found.organisation is None:
         return []
     known = await organisations.get(tx, Partner(found.partner_id), found.organisation.id)

@@ -1,7 +1,7 @@
 """Creates, changes and decides agent verifications.
 
-Whatever changes one holds its row first, and tells the partner once for each state that it comes into (spec 3.3), with
-the record as its GET then shows it (settled 6).
+Every change locks the row first. Each new state sends the partner one event (spec 3.3) with the record as a GET then
+returns it (settled 6).
 """
 
 from collections.abc import Mapping, Sequence
@@ -80,8 +80,7 @@ async def create(
 async def correct_email(tx: Tx, scope: Scope, verification_id: UUID, email: str) -> AgentVerification | None:
     """Replace the verification by one with another email address; None if limits forbid an email.
 
-    The first ends as ``reapply``, and with it its link and its codes; what was reviewed of it counts no more.
-    Raises NotFound, InvalidState.
+    The old one ends as ``reapply``; its link, codes and review case become invalid. Raises NotFound, InvalidState.
     """
     locked = await transitions.get_for_update(tx, scope, verification_id)
     created = locked.replacement_with_email(tx.new_id(), email, tx.now)
@@ -114,7 +113,7 @@ async def attach_documents(tx: Tx, partner: Partner, verification_id: UUID, docu
 async def _find_nonprofits(
     tx: Tx, partner: Partner, agent: Agent
 ) -> tuple[RepresentedNonprofit | None, RepresentedNonprofit | None]:
-    """Organisation and validation request. Raises OrganisationNotFound, ValidationRequestNotFound."""
+    """The organisation and the validation request. Raises OrganisationNotFound, ValidationRequestNotFound."""
     if agent.organisation_id is not None:
         named = tx.ids.parse("organisation", agent.organisation_id)
         if named is not None and (organisation := await _find_organisation(tx, partner, named)):
@@ -149,7 +148,7 @@ async def get(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
 
 
 async def find_many(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) -> dict[UUID, AgentVerification]:
-    """Those of these verifications that exist, by ID."""
+    """The existing ones of these verifications, by ID."""
     found = await store.find_many(tx, partner, verification_ids) if verification_ids else []
     return {verification.id: verification.with_expiry_applied(tx.now) for verification in found}
 
@@ -162,7 +161,7 @@ def serialise_for_api(tx: Tx, verification: AgentVerification) -> AgentVerificat
 async def list_page(
     tx: Tx, partner: Partner, page_: Page, filters: AgentFilters
 ) -> tuple[list[AgentVerification], int]:
-    """One page at the current time, and the exact total."""
+    """One page with expiries applied, and the exact total."""
     rows, total = await store.list_page(tx, partner, page_, filters)
     return [row.with_expiry_applied(tx.now) for row in rows], total
 
@@ -178,7 +177,7 @@ async def lock_review_subject(tx: Tx, verification_id: UUID) -> ReviewSubject | 
 async def change_metadata(
     tx: Tx, partner: Partner, verification_id: UUID, patch: Mapping[str, str | None] | None
 ) -> AgentVerification:
-    """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
+    """Merge the metadata key by key; a patch of None removes all (settled 1). Raises NotFound, InvalidMetadata."""
     if patch and (found := metadata_rules.find_metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
     locked = await transitions.get_for_update(tx, partner, verification_id)
@@ -191,7 +190,7 @@ async def change_metadata(
 
 
 async def confirm_email(tx: Tx, scope: Scope, verification_id: UUID, by: ConfirmationMethod) -> AgentVerification:
-    """The applicant has confirmed the email address. Raises NotFound, InvalidState."""
+    """Record that the applicant confirmed the email address. Raises NotFound, InvalidState."""
     locked = await transitions.get_for_update(tx, scope, verification_id)
     if not locked.is_unconfirmed:
         raise InvalidState(f"the verification is {locked.status}: there is nothing to confirm")
@@ -219,9 +218,10 @@ async def reject(tx: Tx, scope: Scope, verification_id: UUID, decision: ReviewDe
 async def reverse_rejection(
     tx: Tx, scope: Scope, verification_id: UUID, decision: ReviewDecision, confirmed_at: datetime | None
 ) -> AgentVerification:
-    """Reverse a rejection after an appeal. ``confirmed_at``: when the email address was confirmed.
+    """Reverse a rejection after an appeal.
 
-    Who has yet to confirm it is asked to. Raises NotFound, InvalidState.
+    ``confirmed_at``: when the email address was confirmed; if None, the applicant is asked to confirm it. Raises
+    NotFound, InvalidState.
     """
     locked = await transitions.get_for_update(tx, scope, verification_id)
     passed = await transitions.apply_transition(tx, locked.with_rejection_reversed(tx.now, confirmed_at), decision)
@@ -258,15 +258,15 @@ async def apply_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
 
 
 async def set_official_contact(tx: Tx, contact: OfficialContact, by: str) -> int:
-    """Record where an organisation can be asked, and ask about its agents in review; about how many.
+    """Record an organisation's contact address, and ask it about its agents in review.
 
-    Raises NotFound, OfficialContactRefused.
+    Returns how many agents, approximately. Raises NotFound, OfficialContactRefused.
     """
     return await agent_review.set_official_contact(tx, contact, by)
 
 
 async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
-    """Store expiries that have passed; returns how many. Reads show them at once anyway (S3)."""
+    """Store expiries that have passed; returns how many. Reads apply them anyway (S3)."""
 
     async def expire(verifications: Sequence[AgentVerification]) -> None:
         for one in verifications:
@@ -276,9 +276,10 @@ async def record_expiries(tx: Tx, limit: int = BATCH) -> int:
 
 
 async def erase_personal_data(retention_periods: RetentionPeriods, tx: Tx, limit: int = BATCH) -> int:
-    """Erase applicants' personal data after retention, and nonprofits' addresses after 30 days (V6).
+    """Erase applicants' personal data and nonprofits' addresses after retention (V6); returns how many records.
 
-    Who never confirmed is forgotten after 30 days, others as what their decision rests on. How many of all.
+    Unconfirmed applicants and nonprofits' addresses: after 30 days. Others: as long as the evidence of their decision
+    is kept.
     """
     until = tx.now - domain.ERASE_AFTER
     gone = []

@@ -37,7 +37,7 @@ left join organisation_contact c on c.organisation_id = a.organisation_id
 left join validation_request r on r.id = a.validation_request_id
 """
 
-# A status is true at the moment of reading, $2, whether or not an expiry has been recorded (S3).
+# Filters by the status at time $2, whether or not an expiry has been recorded (S3).
 _STATUS_CONDITIONS: Final = {
     None: "$2::timestamptz is not null",
     "pending": "a.status = 'pending' and a.expires_at > $2",
@@ -57,7 +57,7 @@ def _verification(row: Record) -> AgentVerification:
 
 
 class RelatedVerification(NamedTuple):
-    """Another verification, and what it has in common: "same email address" or "same nonprofit"."""
+    """Another verification, and what it shares: "same email address" or "same nonprofit"."""
 
     verification_id: UUID
     partner_id: UUID
@@ -120,7 +120,7 @@ async def is_replaced(tx: Tx, verification_id: UUID) -> bool:
 
 
 async def find(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> AgentVerification | None:
-    """One verification."""
+    """One verification; None if it does not exist."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"{_FROM} where a.id = $1 and ($2::uuid is null or a.partner_id = $2)", verification_id, partner_id
@@ -129,13 +129,13 @@ async def find(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> A
 
 
 async def find_many(tx: Tx, partner: Partner, verification_ids: Sequence[UUID]) -> list[AgentVerification]:
-    """Those of these verifications that exist."""
+    """The existing ones of these verifications."""
     rows = await tx.fetch(f"{_FROM} where a.partner_id = $1 and a.id = any($2::uuid[])", partner.id, verification_ids)
     return [_verification(row) for row in rows]
 
 
 async def get_for_update(tx: Tx, scope: Partner | AllPartners, verification_id: UUID) -> AgentVerification | None:
-    """One verification, locked until the transaction ends."""
+    """Lock one verification until the transaction ends; None if it does not exist."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"{_FROM} where a.id = $1 and ($2::uuid is null or a.partner_id = $2) for no key update of a",
@@ -147,7 +147,7 @@ async def get_for_update(tx: Tx, scope: Partner | AllPartners, verification_id: 
 
 @across_partners("sweep")
 async def lock_due(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[AgentVerification]:
-    """Lock verifications that are due, but for some, oldest first, skipping locked ones (S4)."""
+    """Lock due verifications except ``excluded_ids``, oldest first, skipping locked ones (S4)."""
     rows = await tx.fetch(
         f"{_FROM} where a.expires_at <= $1 and a.id <> all($3::uuid[]) "
         "order by a.expires_at limit $2 for no key update of a skip locked",
@@ -160,7 +160,7 @@ async def lock_due(tx: Tx, limit: int, excluded_ids: Sequence[UUID]) -> list[Age
 
 @across_partners("sweep")
 async def next_expiry_at(tx: Tx) -> datetime | None:
-    """When the next one expires, or should have."""
+    """When the next one expires, or was due to expire."""
     found: datetime | None = await tx.fetchval(
         "select min(expires_at) from agent_verification where expires_at is not null"
     )
@@ -234,7 +234,7 @@ async def set_answer_deadline(tx: Tx, verification: AgentVerification) -> None:
 
 
 async def set_organisation(tx: Tx, verification: AgentVerification, organisation_id: UUID) -> None:
-    """Store the organisation that the request of a locked verification was accepted as."""
+    """Store the organisation that a locked verification's request was accepted as."""
     await tx.execute(
         "update agent_verification set organisation_id = $2 where id = $1", verification.id, organisation_id
     )
@@ -242,7 +242,7 @@ async def set_organisation(tx: Tx, verification: AgentVerification, organisation
 
 @across_partners("followers")
 async def list_open_by_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[UUID]:
-    """The verifications of these validation requests that have not ended."""
+    """The IDs of unfinished verifications with these validation requests."""
     rows = await tx.fetch(
         """
         select id from agent_verification
@@ -256,7 +256,7 @@ async def list_open_by_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[UUI
 
 @across_partners("operators")
 async def list_in_review(tx: Tx, organisation_id: UUID) -> list[UUID]:
-    """The verifications of an organisation that wait for a review."""
+    """The IDs of an organisation's verifications in review."""
     rows = await tx.fetch(
         "select id from agent_verification where organisation_id = $1 and status = 'pending_review'", organisation_id
     )
@@ -275,7 +275,7 @@ async def set_preferred_language(tx: Tx, scope: Partner | AllPartners, verificat
 
 _ENDED: Final[dict[EndReason, str]] = {
     "unconfirmed": "rejection_code = 'user_verification_expired'",
-    # Mostly the address of a stranger, whom a slip has named.
+    # Usually the address of a stranger, entered by a typo.
     "replaced": "rejection_code = 'reapply' and exists (select from agent_verification n where n.replaces = v.id)",
     "rejected": "status = 'rejected'",
     "approved": "status = 'approved'",
@@ -298,15 +298,15 @@ _ERASABLE: Final[dict[EndReason, str]] = {
     """
     for ended, condition in _ENDED.items()
 }
-"""Those who ended so and whose names are still here.
+"""Verifications that ended for this reason and still have personal data.
 
-Not whose application waits, or was answered after that moment: they are written to, and may appeal. Nor who appeals, or
-did so until after that moment.
+Excluded: those whose application is pending or was decided after $1, since the applicant is still emailed and may
+appeal; and those with an appeal that is open or ended after $1.
 """
 
 
 async def first_erasure_due_at(tx: Tx, end_reason: EndReason, appealed_before: datetime) -> datetime | None:
-    """When the oldest ended verification with personal data ended."""
+    """When the longest-ended verification that still has personal data ended."""
     found: datetime | None = await tx.fetchval(
         f"select processed_at from {_ERASABLE[end_reason]} order by processed_at limit 1", appealed_before
     )
@@ -316,10 +316,10 @@ async def first_erasure_due_at(tx: Tx, end_reason: EndReason, appealed_before: d
 async def erase_personal_data(
     tx: Tx, end_reason: EndReason, ended_before: datetime, limit: int
 ) -> list[tuple[UUID, UUID]]:
-    """Erase personal data of verifications that ended for this reason before a time; returns them and their partners.
+    """Erase personal data of verifications that ended for this reason before a time.
 
-    They are held first and looked at again: a statement sees only what was there when it began, and no appeal that was
-    made before it held the row.
+    Returns their IDs and partners. Rows are locked first and the condition is checked again, so that an appeal
+    committed before the lock is seen.
     """
     held = await tx.fetch(
         f"""

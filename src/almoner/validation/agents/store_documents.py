@@ -8,7 +8,7 @@ from almoner.platform.database.transactions import Partner, Tx
 
 
 async def attach_documents(tx: Tx, partner: Partner, verification_id: UUID, document_ids: Sequence[UUID]) -> None:
-    """Keep documents with a verification of the same partner."""
+    """Attach documents to a verification of the same partner."""
     await tx.execute(
         """
         insert into agent_verification_document (agent_verification_id, document_id, partner_id)
@@ -38,7 +38,7 @@ async def has_usable_document(tx: Tx, verification_id: UUID) -> bool:
 
 @across_partners("followers")
 async def list_verification_ids(tx: Tx, document_id: UUID) -> list[UUID]:
-    """The verifications that a file is evidence of."""
+    """The verifications that a document is attached to."""
     rows = await tx.fetch(
         """
         select agent_verification_id from agent_verification_document where document_id = $1

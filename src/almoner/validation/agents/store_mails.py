@@ -1,4 +1,4 @@
-"""SQL for confirmation emails, questions to nonprofits and official contacts."""
+"""SQL for confirmation emails, representation requests and official contacts."""
 
 from datetime import datetime
 from typing import Final
@@ -43,13 +43,13 @@ where lower(v.email) = lower($1) and c.sent_at > $2 order by c.sent_at desc limi
 
 @across_partners("held")
 async def lock_recent_sends_to_email(tx: Tx, email: str, since: datetime) -> list[datetime]:
-    """When an address was written to for whichever verification; until the transaction ends nobody else asks this."""
+    """When emails were sent to an address for any verification. Locks the address until the transaction ends."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('agent_confirmation ' || lower($1), 0))", email)
     return [row["sent_at"] for row in await tx.fetch(_ADDRESS_SEND_TIMES, email, since)]
 
 
 async def find_confirmation(tx: Tx, confirmation_id: UUID) -> EmailConfirmation | None:
-    """Find one email."""
+    """Find one email; None if it does not exist."""
     row = await tx.fetchrow(
         "select id, verification_id, sent_at, failed_attempts from agent_confirmation where id = $1", confirmation_id
     )
@@ -57,7 +57,7 @@ async def find_confirmation(tx: Tx, confirmation_id: UUID) -> EmailConfirmation 
 
 
 async def find_latest_confirmation(tx: Tx, verification_id: UUID) -> EmailConfirmation | None:
-    """Find the email with the valid code."""
+    """Find the newest email, whose code is the valid one."""
     row = await tx.fetchrow(
         """
         select id, verification_id, sent_at, failed_attempts from agent_confirmation
@@ -91,7 +91,7 @@ async def insert_representation_request(tx: Tx, new: RepresentationRequest) -> N
 
 
 async def find_representation_request(tx: Tx, verification_id: UUID) -> RepresentationRequest | None:
-    """The question about a verification."""
+    """The representation request of a verification; None if there is none."""
     row = await tx.fetchrow(
         """
         select id, verification_id, email, asked_at, expires_at, answer from agent_representation_request
@@ -103,7 +103,7 @@ async def find_representation_request(tx: Tx, verification_id: UUID) -> Represen
 
 
 async def record_representation_answer(tx: Tx, question: RepresentationRequest, given: Answer) -> None:
-    """Store the answer to a request; its verification is locked."""
+    """Store the nonprofit's answer. The verification must be locked."""
     await tx.execute(
         "update agent_representation_request set answer = $2, answered_at = $3 where id = $1",
         question.id,
@@ -118,7 +118,7 @@ _OLDEST_ERASABLE: Final = (
 
 
 async def first_erasure_due_at(tx: Tx) -> datetime | None:
-    """When the oldest ended question with an address ended."""
+    """When the longest-closed representation request that still has an address was closed."""
     found: datetime | None = await tx.fetchval(_OLDEST_ERASABLE)
     return found
 
@@ -141,7 +141,7 @@ async def erase_representation_requests(tx: Tx, closed_before: datetime, limit: 
 
 
 async def find_official_contact(tx: Tx, organisation_id: UUID) -> OfficialContact | None:
-    """Where an organisation can be asked."""
+    """The official contact of an organisation; None if there is none."""
     row = await tx.fetchrow(
         "select organisation_id, email, source from organisation_contact where organisation_id = $1", organisation_id
     )

@@ -20,14 +20,14 @@ Scope = Partner | AllPartners
 
 
 async def get_for_update(tx: Tx, scope: Scope, verification_id: UUID) -> AgentVerification:
-    """Lock one, and record its expiry if that is due. Raises NotFound."""
+    """Lock one verification, and record its expiry if due. Raises NotFound."""
     if (locked := await store.get_for_update(tx, scope, verification_id)) is None:
         raise NotFound
     return await apply_transition(tx, locked.with_expiry_applied(tx.now)) if locked.is_overdue(tx.now) else locked
 
 
 async def apply_transition(tx: Tx, new: AgentVerification, decision: ReviewDecision | None = None) -> AgentVerification:
-    """Store a new state reached under the lock, and emit its event."""
+    """Store a new state of a locked verification, and emit its event."""
     if not await store.update_status(tx, new):
         raise LookupError(f"verification {new.id} is not where its holder saw it")
     if decision is not None:
@@ -65,7 +65,7 @@ async def record_steps(
     outcome: str | None = None,
     reasons: Sequence[str] = (),
 ) -> None:
-    """Store what was found about a locked verification."""
+    """Store the steps, outcome and review reasons of a locked verification."""
     partner = Partner(verification.partner_id)
     await evidence.record_evaluation(
         tx, partner, "agent_verification", verification.id, steps, outcome=outcome, reasons=reasons

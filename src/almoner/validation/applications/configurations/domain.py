@@ -88,11 +88,11 @@ class SubmissionConfigurationChangedEvent:
 
 
 CHANGED: Final = InternalEvent("internal.configuration_changed", SubmissionConfigurationChangedEvent)
-"""Told when a configuration is changed."""
+"""Emitted when a configuration changes."""
 
 
 def find_configuration_problems(configuration: Configuration) -> list[str]:
-    """A sentence for every rule that the configuration breaks."""
+    """One sentence for every rule that the configuration breaks."""
     found = []
     narrowed = set(configuration.allowed_organisation_types) != set(ORGANISATION_TYPES)
     if narrowed and not configuration.runs_check("validation_request"):
@@ -101,7 +101,7 @@ def find_configuration_problems(configuration: Configuration) -> list[str]:
 
 
 def find_field_problems(fields: Sequence[PartnerField]) -> list[str]:
-    """A sentence for every rule that the questions break."""
+    """One sentence for every rule that the questions break."""
     found = []
     if len(fields) > MAX_FIELDS:
         found.append(f"body.partnerFields may have at most {MAX_FIELDS} questions, there are {len(fields)}")
@@ -144,7 +144,7 @@ def _label_problems(at: str, labels: Mapping[str, str]) -> list[str]:
 
 
 def _duplicate_places(values: Iterable[str]) -> list[int]:
-    """The places of values that came before."""
+    """The positions of values that occurred before."""
     seen: set[str] = set()
     places = []
     for place, value in enumerate(values):
@@ -163,7 +163,7 @@ def label_in_language(labels: Mapping[str, str], next_path: str) -> str:
 
 
 def find_answer_problems(fields: Sequence[PartnerField], answers: Mapping[str, object]) -> list[str]:
-    """A sentence for every problem of the answers; missing answers are no problem."""
+    """One sentence for every problem of the answers; missing answers are no problem."""
     known = {field.id: field for field in fields}
     found = []
     for name, answer in answers.items():

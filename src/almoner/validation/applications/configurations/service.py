@@ -33,7 +33,7 @@ from almoner.validation.applications.configurations.store import list_all as lis
 Scope = Partner | AllPartners
 
 MAX_LOGO_BYTES: Final = 40_000
-"""A page stays under 100 kB with its logo (H10)."""
+"""With a logo of this size a page stays under 100 kB (H10)."""
 
 _CODES: Final = {sub.id: code for code, sub in SUB_TAGS.items()}
 
@@ -42,7 +42,7 @@ _CODES: Final = {sub.id: code for code, sub in SUB_TAGS.items()}
 class ConfigurationInput:
     """The requested values of a configuration; UNSET ones stay or take their default.
 
-    ``allowed_activity_sub_tags``: ids as texts, None for all.
+    ``allowed_activity_sub_tags``: IDs as text, None for all.
     """
 
     name: str | UnsetType | None = UNSET
@@ -72,7 +72,7 @@ async def create_default(tx: Tx, partner: Partner) -> Configuration:
 
 
 async def create(tx: Tx, partner: Partner, requested: ConfigurationInput) -> Configuration:
-    """A new one. The first of a partner is its default. Raises IncorrectParams, NoSuchPartner."""
+    """Create a configuration. A partner's first one is its default. Raises IncorrectParams, NoSuchPartner."""
     before = await store.lock_configurations(tx, partner)
     if len(before) >= domain.MAX_CONFIGURATIONS:
         raise IncorrectParams(f"there are already {len(before)} configurations, which is the maximum")
@@ -100,7 +100,7 @@ async def create(tx: Tx, partner: Partner, requested: ConfigurationInput) -> Con
     await store.insert(tx, partner, made)
     if made.is_default and (
         before or requested != ConfigurationInput()
-    ):  # whoever named none is judged by it from now on
+    ):  # submissions without a configuration use the new default
         await outbox.emit_internal(
             tx, domain.CHANGED, SubmissionConfigurationChangedEvent(made.id, partner.id), partner=partner.id
         )
@@ -115,7 +115,7 @@ async def get(tx: Tx, scope: Scope, configuration_id: UUID) -> Configuration:
 
 
 async def find_many(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID]) -> dict[UUID, Configuration]:
-    """Those of these configurations that exist, by ID."""
+    """The existing ones of these configurations, by ID."""
     found = await store.find_many(tx, partner, configuration_ids) if configuration_ids else []
     return {configuration.id: configuration for configuration in found}
 
@@ -135,7 +135,7 @@ async def update(tx: Tx, partner: Partner, configuration_id: UUID, requested: Co
 
 
 async def set_logo(tx: Tx, partner: Partner, configuration_id: UUID, image: Image) -> Configuration:
-    """Show the logo in place of an earlier one. Raises NotFound, IncorrectParams."""
+    """Store a logo in place of the previous one. Raises NotFound, IncorrectParams."""
     before = await lock(tx, partner, configuration_id)
     if len(image.content) > MAX_LOGO_BYTES:
         raise IncorrectParams(
@@ -147,7 +147,7 @@ async def set_logo(tx: Tx, partner: Partner, configuration_id: UUID, image: Imag
 
 
 async def lock(tx: Tx, partner: Partner, configuration_id: UUID) -> Configuration:
-    """One configuration, locked until the transaction ends. Raises NotFound."""
+    """Lock one configuration until the transaction ends. Raises NotFound."""
     for one in await store.lock_configurations(tx, partner):
         if one.id == configuration_id:
             return one
@@ -170,7 +170,7 @@ async def _store_change(tx: Tx, partner: Partner, before: Configuration, wished:
 
 
 def _merge_input(tx: Tx, before: Configuration, requested: ConfigurationInput, named: str) -> Configuration:
-    """With what is said. Raises IncorrectParams naming all that is wrong."""
+    """The configuration with the requested values. Raises IncorrectParams naming every problem."""
     given = requested.given_fields()
     wrong: list[str] = []
     if given.get("display_name", "") is None:

@@ -44,7 +44,7 @@ def _owner(scope: Scope) -> UUID | None:
 
 
 async def insert(tx: Tx, partner: Partner, configuration: Configuration) -> None:
-    """Store a new one."""
+    """Store a new configuration."""
     await tx.execute(
         f"insert into hosted_configuration ({_COLUMNS}) "
         "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
@@ -94,7 +94,7 @@ async def update(tx: Tx, partner: Partner, changed: Configuration) -> None:
 
 
 async def find(tx: Tx, scope: Scope, configuration_id: UUID) -> Configuration | None:
-    """One configuration."""
+    """One configuration; None if it does not exist."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from hosted_configuration where id = $1 and ($2::uuid is null or partner_id = $2)",
         configuration_id,
@@ -104,7 +104,7 @@ async def find(tx: Tx, scope: Scope, configuration_id: UUID) -> Configuration | 
 
 
 async def find_many(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID]) -> list[Configuration]:
-    """Those of these configurations that exist."""
+    """The existing ones of these configurations."""
     rows = await tx.fetch(
         f"select {_COLUMNS} from hosted_configuration where partner_id = $1 and id = any($2::uuid[])",
         partner.id,
@@ -114,7 +114,7 @@ async def find_many(tx: Tx, partner: Partner, configuration_ids: Sequence[UUID])
 
 
 async def find_default(tx: Tx, partner: Partner) -> Configuration | None:
-    """The partner's default."""
+    """The partner's default configuration; None if there is none."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from hosted_configuration where partner_id = $1 and is_default", partner.id
     )
@@ -122,22 +122,22 @@ async def find_default(tx: Tx, partner: Partner) -> Configuration | None:
 
 
 async def list_all(tx: Tx, partner: Partner) -> list[Configuration]:
-    """All of the partner, oldest first."""
+    """All configurations of the partner, oldest first."""
     rows = await tx.fetch(f"select {_COLUMNS} from hosted_configuration where partner_id = $1 order by id", partner.id)
     return [_configuration(row) for row in rows]
 
 
 async def lock_configurations(tx: Tx, partner: Partner) -> list[Configuration]:
-    """All configurations of the partner, locked until the transaction ends.
+    """Lock all configurations of the partner until the transaction ends.
 
-    The partner's row is what is held: where there is no default yet, there is no other row to hold.
+    The partner's row is locked: without a default configuration there is no other row to lock.
     """
     await tx.execute("select from partner where id = $1 for no key update", partner.id)
     return await list_all(tx, partner)
 
 
 async def clear_default(tx: Tx, partner: Partner) -> None:
-    """Let another one become the default."""
+    """Unset the default, so that another one can become it."""
     await tx.execute(
         "update hosted_configuration set is_default = false where partner_id = $1 and is_default", partner.id
     )

@@ -1,4 +1,4 @@
-"""Documents that partners hand in: their scan, their quotas, how long a link to one lives (U5 to U7)."""
+"""Documents that partners upload: their scan, quotas, and how long a download link is valid (U5 to U7)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ SCAN: Final = Lifecycle("document", {"pending_scan": frozenset({"clean", "reject
 ScanStatus = Literal["pending_scan", "clean", "rejected", "unreadable"]
 
 
-LINK_LIFETIME: Final = timedelta(minutes=5)  # U6, of real time
-_MAX_FILES: Final = 20  # U7, of one record
-MAX_TOTAL_BYTES: Final = 100 * 1024 * 1024  # U7, of one record
-MAX_BYTES_PER_DAY: Final = 1024 * 1024 * 1024  # U7, of one partner
+LINK_LIFETIME: Final = timedelta(minutes=5)  # U6, real time
+_MAX_FILES: Final = 20  # U7, per record
+MAX_TOTAL_BYTES: Final = 100 * 1024 * 1024  # U7, per record
+MAX_BYTES_PER_DAY: Final = 1024 * 1024 * 1024  # U7, per partner
 DAY: Final = timedelta(days=1)
 RETENTION_CHECK_INTERVAL: Final = timedelta(days=30)
-"""When it is looked, and looked again, for how long a document is kept: no term is shorter."""
-RETRY_SECONDS: Final = 3600  # a day's bytes become free as they grow old
+"""How often a document's retention is checked: no retention period is shorter."""
+RETRY_SECONDS: Final = 3600  # the oldest bytes leave the daily quota over time
 
 
 DocumentStatus = Literal["pending", "clean", "infected", "unreadable", "deleted"]
@@ -37,11 +37,11 @@ _STATUSES: Final[Mapping[ScanStatus, DocumentStatus]] = {
 }
 REFUSED: Final[tuple[ScanStatus, ...]] = ("rejected", "unreadable")
 _NOT_SCANNED: Final = ("Heuristics.Encrypted", "Heuristics.Limits.Exceeded")
-"""How scanners name what they could not look into; it need not be infected."""
+"""Scan results for content that a scanner could not read, which need not be infected."""
 
 
 def refusal_of_scan_result(threat: str) -> ScanStatus:
-    """How a scan result affects a document."""
+    """The status that a scan result gives a document."""
     return "unreadable" if threat.startswith(_NOT_SCANNED) else "rejected"
 
 
@@ -54,7 +54,7 @@ class DocumentScannedEvent:
 
 
 SCANNED: Final = InternalEvent("internal.document_scanned", DocumentScannedEvent)
-"""Told when a scan ends."""
+"""Emitted when a scan ends."""
 
 
 class DocumentCountExceeded(TooManyFiles):
@@ -75,9 +75,9 @@ class InvalidDownloadLink(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document. ``flags``: active content in a PDF, for reviewers.
+    """One document.
 
-    ``file_name``: what whoever handed it in calls it, until it is deleted.
+    ``flags``: active content in a PDF, for reviewers. ``file_name``: the uploader's name for it, until it is deleted.
     """
 
     id: UUID
@@ -105,7 +105,7 @@ class Document:
 
 
 EvidenceOutcome = Literal["open", "refused", "accepted"]
-"""What became of a record that a document is evidence for. ``open``: nobody has decided, or somebody looks again."""
+"""The outcome of a record that a document is evidence for. ``open``: not decided yet, or under review again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class RetentionPeriods:
     accepted: timedelta = timedelta(days=2557)
 
     def retention_end(self, created: datetime, ends: Sequence[tuple[EvidenceOutcome, datetime]]) -> datetime | None:
-        """Until when a document is kept; None while something it is evidence for is open."""
+        """When a document may be deleted; None while a record that it is evidence for is open."""
         if any(outcome == "open" for outcome, _ in ends):
             return None
         after = {"refused": self.refused, "accepted": self.accepted}
@@ -124,10 +124,7 @@ class RetentionPeriods:
 
 
 def ensure_within_quota(stored_documents: Sequence[Document], new: Document) -> None:
-    """Raises if one more document would exceed the record's quota.
-
-    Raises DocumentCountExceeded, DocumentSizeExceeded (U7).
-    """
+    """Raises if one more document would exceed the record's quota: DocumentCountExceeded, DocumentSizeExceeded (U7)."""
     stored = [document for document in stored_documents if document.deleted_at is None and document.id != new.id]
     if len(stored) >= _MAX_FILES:
         raise DocumentCountExceeded(f"body.file is one more than {_MAX_FILES}")

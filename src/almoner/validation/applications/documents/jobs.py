@@ -1,4 +1,4 @@
-"""Background work of documents: scans, removals, what no row knows, and whether what is stored is still there.
+"""Background work of documents: scans, deletions, orphaned blobs, and verification of stored bytes.
 
 None of it reads or writes the storage while a transaction is open.
 """
@@ -24,7 +24,7 @@ from almoner.validation.applications.documents.ports import MalwareScanner, Malw
 SWEEP: Final = JobKind("documents.delete_orphaned", Nothing)
 _VERIFY: Final = JobKind("documents.verify", Nothing)
 SAMPLE: Final = 200
-"""How many documents a night's look reads: those that were read longest ago."""
+"""How many documents are verified each night, starting with those verified longest ago."""
 
 _TRASH_DAYS: Final = 30
 
@@ -37,7 +37,7 @@ _log: Final = get_logger("almoner.validation")
 
 @dataclass(frozen=True, slots=True)
 class ScanDependencies:
-    """What scans need. Without a scanner, documents stay unscanned."""
+    """The dependencies of scans. Without a scanner, documents stay unscanned."""
 
     blobs: BlobStore
     scanner: MalwareScanner | None
@@ -45,7 +45,7 @@ class ScanDependencies:
 
 @dataclass(frozen=True, slots=True)
 class StorageDependencies:
-    """What cleanup and verification need. ``references``: each finds the keys that other records use."""
+    """The dependencies of cleanup and verification. ``references``: each returns the keys that other records use."""
 
     blobs: BlobStore
     references: Sequence[Callable[[Tx, Sequence[str]], Awaitable[set[str]]]] = ()
@@ -57,7 +57,7 @@ scan_tasks: Final = TasksWith[ScanDependencies]()
 
 @scan_tasks.job(service.SCAN)
 async def scan(dependencies: ScanDependencies, context: JobContext, job: JobOf[service.DocumentJobDetails]) -> Result:
-    """Have one scanned."""
+    """Scan one document."""
     document_id = job.details.document
     async with context.db.read() as tx:
         document = await service.find_unscanned(tx, document_id)
@@ -102,9 +102,10 @@ async def remove(
 
 @tasks.job(SWEEP, limit=timedelta(hours=2))
 async def sweep(dependencies: StorageDependencies, context: JobContext, _job: JobOf[Nothing]) -> Result:
-    """Move blobs without a record to the trash after a day, and delete them after 30 days.
+    """Move blobs without a record to the trash after a day, and delete them after 30 days (real time).
 
-    Real time. What is newer than all that rows know may belong to a later state of the database than this one.
+    Blobs newer than every referenced one are left alone: after a restore they may belong to a later state of the
+    database.
     """
     real_now, blobs = context.db.deployment.clock.real_now(), dependencies.blobs
     try:
@@ -123,7 +124,7 @@ async def sweep(dependencies: StorageDependencies, context: JobContext, _job: Jo
 
 
 async def _find_orphans(dependencies: StorageDependencies, context: JobContext) -> tuple[list[ListedBlob], datetime]:
-    """Blobs of this deployment that no record has, and since when the newest lies there that one has."""
+    """Blobs of this deployment without a record, and when the newest blob with a record was stored."""
     blobs = dependencies.blobs
     unknown: list[ListedBlob] = []
     newest = _EPOCH
@@ -186,7 +187,7 @@ async def _next_run_at(kind: JobKind[Nothing], tx: Tx) -> datetime | None:
 
 
 async def _enqueue(kind: JobKind[Nothing], tx: Tx) -> int:
-    """Enqueue a job to do it. The sweep itself deals with no record."""
+    """Enqueue the job. Returns 0, since the sweep itself handles no record."""
     await kind.enqueue(tx, Nothing(), unique=kind.name)
     return 0
 

@@ -1,4 +1,4 @@
-"""Downloads: one document, by a link that lives five minutes of real time (U6)."""
+"""Downloads one document by a link that is valid for five minutes of real time (U6)."""
 
 from collections.abc import AsyncIterator
 from typing import Final
@@ -23,7 +23,7 @@ _SUFFIXES: Final = {"image/jpeg": "jpg", "image/png": "png", "application/pdf": 
 
 
 class DownloadPages:
-    """The address that documents are downloaded from."""
+    """The page that documents are downloaded from."""
 
     def __init__(self, db: Database, blobs: BlobStore) -> None:
         self._db = db
@@ -34,7 +34,7 @@ class DownloadPages:
         return [Route("/documents/{id}", self.download, methods=["GET"])]
 
     async def download(self, request: Request) -> Response:
-        """The bytes of a clean document, always as a file to keep, never as a page."""
+        """The bytes of a clean document, always as an attachment, never rendered as a page."""
         name = request.path_params["id"]
         document_id = self._db.deployment.ids.parse(service.TYPE, name)
         if document_id is None:
@@ -46,7 +46,7 @@ class DownloadPages:
             )
         parts = self._blobs.read(document.storage_key)
         try:
-            first = await anext(parts)  # a failure is still an answer now
+            first = await anext(parts)  # a storage error can still become an error response here
         except BlobMissing:
             raise NotFound from None
         headers = {

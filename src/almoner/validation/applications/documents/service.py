@@ -43,7 +43,7 @@ TYPE: Final = "validationrequestdocument"
 
 
 class DocumentJobDetails(msgspec.Struct, frozen=True):
-    """The document."""
+    """The document that a job handles."""
 
     document: UUID
 
@@ -54,9 +54,9 @@ REMOVE: Final = JobKind("documents.remove", DocumentJobDetails)
 DOCUMENT: Final = UploadDeclaration(
     "file", max_bytes=5_242_880, media_types=("image/jpeg", "image/png", "image/heic", "application/pdf"), stored=True
 )
-"""A document: JPEG, PNG, HEIC or PDF, at most 5,242,880 bytes (settled 8). A picture is kept as a JPEG or PNG."""
+"""A document: JPEG, PNG, HEIC or PDF, at most 5,242,880 bytes (settled 8). Images are stored as JPEG or PNG."""
 PAGE_DOCUMENT: Final = replace(DOCUMENT, max_bytes=25 * 1024 * 1024)
-"""As pages take it, since telephones make larger pictures: what is kept of one is smaller (settled 11)."""
+"""A document as hosted pages accept it: phones take larger pictures, which are stored smaller (settled 11)."""
 
 _PURPOSE: Final = "document-link"
 _LONGEST_NAME: Final = 255
@@ -96,7 +96,7 @@ async def store_document(
 
 
 async def get(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Document:
-    """One document. Raises NotFound, for deleted ones too."""
+    """One document. Raises NotFound, also for deleted ones."""
     document = await store.find(tx, scope, document_id)
     if document is None or document.deleted_at is not None:
         raise NotFound
@@ -104,7 +104,7 @@ async def get(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Docume
 
 
 def dossier_response(tx: Tx, document: Document) -> DossierDocumentResponse:
-    """A document as dossiers have it: with its hash, and without a link, since links expire."""
+    """A document for dossiers: with its hash and without a link, since links expire."""
     return DossierDocumentResponse(
         id=tx.ids.text(TYPE, document.id),
         media_type=document.media_type,
@@ -118,12 +118,12 @@ def dossier_response(tx: Tx, document: Document) -> DossierDocumentResponse:
 
 
 async def find_many(tx: Tx, scope: Partner | AllPartners, ids: Sequence[UUID]) -> list[Document]:
-    """These documents by creation, including deleted ones; unknown IDs are left out."""
+    """These documents by creation, including deleted ones; unknown IDs are omitted."""
     return await store.find_many(tx, scope, ids) if ids else []
 
 
 async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Document:
-    """Delete one: the row stays, a job removes the bytes. Raises NotFound."""
+    """Delete one: the row stays, a job deletes the bytes. Raises NotFound."""
     if (document := await store.delete(tx, scope, document_id)) is None:
         raise NotFound
     await REMOVE.enqueue(tx, DocumentJobDetails(document.id), unique=str(document.id))
@@ -144,7 +144,7 @@ def download_url(tx: Tx, document: Document) -> str:
 
 
 async def resolve_download_link(tx: Tx, document_id: UUID, expires: str, signature: str) -> Document:
-    """The document that a link opens. Raises InvalidDownloadLink, NotFound, NotScannedYet."""
+    """The document of a download link. Raises InvalidDownloadLink, NotFound, NotScannedYet."""
     moment = int(expires) if expires.isascii() and expires.isdigit() and len(expires) < 12 else 0
     expected = _encode_signature(tx.vault.sign(_PURPOSE, _signed_bytes(document_id, moment)))
     if (
@@ -161,13 +161,13 @@ async def resolve_download_link(tx: Tx, document_id: UUID, expires: str, signatu
 
 
 async def find_unscanned(tx: Tx, document_id: UUID) -> Document | None:
-    """The document, if it waits for its scan."""
+    """The document, if it waits for its scan; else None."""
     document = await store.find(tx, ALL_PARTNERS, document_id)
     return document if document is not None and document.scan_status == "pending_scan" else None
 
 
 async def record_scan_result(tx: Tx, document_id: UUID, threat: str | None) -> None:
-    """Record what the scanner found, once; the bytes of a rejected document are removed."""
+    """Record the scanner's result, once; the bytes of a rejected document are deleted."""
     await _end_scan(tx, document_id, domain.refusal_of_scan_result(threat) if threat else "clean", threat)
 
 
@@ -198,7 +198,7 @@ async def find_removable_blob_key(tx: Tx, document_id: UUID) -> str | None:
 
 
 def _file_name(given: str) -> str | None:
-    """A file's own name for people: without the folders that some browsers send."""
+    """The base name of a file: without the folders that some browsers send."""
     return clean_line(re.split(r"[/\\]", given)[-1])[:_LONGEST_NAME].strip() or None
 
 

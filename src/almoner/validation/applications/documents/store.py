@@ -59,7 +59,7 @@ async def uploaded_bytes_since(tx: Tx, partner: Partner, moment: datetime) -> in
 
 
 async def find(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Document | None:
-    """One document, deleted or not."""
+    """One document, including a deleted one; None if it does not exist."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"select {_COLUMNS} from document where id = $1 and ($2::uuid is null or partner_id = $2)",
@@ -70,7 +70,7 @@ async def find(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Docum
 
 
 async def find_many(tx: Tx, scope: Partner | AllPartners, ids: Sequence[UUID]) -> list[Document]:
-    """These documents in the order of creation, deleted or not."""
+    """These documents in order of creation, including deleted ones."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     rows = await tx.fetch(
         f"select {_COLUMNS} from document where id = any($1::uuid[]) and ($2::uuid is null or partner_id = $2) "
@@ -82,7 +82,7 @@ async def find_many(tx: Tx, scope: Partner | AllPartners, ids: Sequence[UUID]) -
 
 
 async def delete(tx: Tx, scope: Partner | AllPartners, document_id: UUID) -> Document | None:
-    """Mark a document as deleted; None if there was none."""
+    """Mark a document as deleted; None if it does not exist or already is."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"""
@@ -105,7 +105,7 @@ order by next_check_at limit $2 for no key update skip locked
 
 @across_partners("sweep")
 async def next_retention_check_at(tx: Tx) -> datetime | None:
-    """When it is to be looked first for how long one is kept."""
+    """When the next retention check is due; None if no document is left."""
     found: datetime | None = await tx.fetchval(NEXT_CHECK)
     return found
 
@@ -130,7 +130,7 @@ async def set_next_retention_checks(tx: Tx, moments: Mapping[UUID, datetime]) ->
 
 
 async def record_scan_result(tx: Tx, document_id: UUID, status: ScanStatus, threat: str | None) -> Document | None:
-    """Store the result of a scan; None if there is one already."""
+    """Store the result of a scan; None if one is stored already."""
     row = await tx.fetchrow(
         f"""
         update document set status = $2, threat = $3, status_changed_at = $4
@@ -153,7 +153,7 @@ async def mark_blob_removed(tx: Tx, document_id: UUID) -> None:
 
 @across_partners("sweep")
 async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
-    """Those of the keys that a document refers to."""
+    """The keys among these that a document refers to."""
     rows = await tx.fetch(
         "select storage_key from document where storage_key = any($1::text[]) and removed_at is null", list(keys)
     )
@@ -161,7 +161,7 @@ async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
 
 
 async def record_blob_trashed(tx: Tx, key: str, day: date) -> None:
-    """Record a blob of the trash."""
+    """Record that a blob was moved to the trash."""
     await tx.execute(
         "insert into document_trash (storage_key, trashed_on) values ($1, $2) on conflict do nothing", key, day
     )
@@ -180,13 +180,13 @@ order by verified_at nulls first limit $1
 
 @across_partners("sweep")
 async def list_least_recently_verified(tx: Tx, limit: int) -> list[Document]:
-    """Documents whose bytes were verified longest ago, or never."""
+    """The documents whose bytes were verified longest ago, or never."""
     return [_document(row) for row in await tx.fetch(_TO_VERIFY, limit)]
 
 
 @across_partners("sweep")
 async def record_verification_results(tx: Tx, found: Mapping[UUID, bool]) -> None:
-    """Store which documents have their bytes and which have not."""
+    """Store which documents' bytes are present and which are not."""
     await tx.execute(
         """
         update document d set verified_at = $3,
