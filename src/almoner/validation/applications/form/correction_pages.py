@@ -24,13 +24,13 @@ from almoner.validation.applications.submissions import service as submissions
 from almoner.validation.requests import domain as validation_requests_domain
 
 _MISSING_NOTICE_DELAY: Final = timedelta(minutes=10)
-"""By then the registers have said what they know of the other number: what is missing then is missing."""
+"""By then the registers have usually answered for the corrected number, so what is still missing can be emailed."""
 _TOO_LATE: Final = (
     submissions_domain.InvalidState,
     agents_domain.InvalidState,
     validation_requests_domain.InvalidState,
 )
-"""It was open since before somebody decided, or confirmed."""
+"""Raised if the form was opened before the decision or confirmation."""
 
 
 class CorrectionPages(StatusPagesBase):
@@ -47,8 +47,8 @@ class CorrectionPages(StatusPagesBase):
     async def correct_email(self, request: Request) -> Response:
         """Change the email address to confirm, or send the email again.
 
-        For the browser that sent the form alone: a link that was mailed to a wrong address is in a stranger's hands,
-        who would make the application their own (decision 0063).
+        Only for the browser that sent the form: a link emailed to a wrong address is in a stranger's hands, who could
+        take the application over (decision 0063).
         """
         seen = await self.load_visit_for_post(request)
         form = await read_form(request)
@@ -70,7 +70,7 @@ class CorrectionPages(StatusPagesBase):
         return redirect_to(f"{seen.home}?did=mailed")
 
     async def _write_to(self, tx: Tx, visit: StatusVisit, email: str) -> bool:
-        """Whether limits allow one more mail. Raises InvalidState."""
+        """Whether limits allow one more email to this address. Raises InvalidState."""
         locked = await submissions.get_for_update(tx, ALL_PARTNERS, visit.id)
         agent = locked.check_records.agent
         if agent is None or not agent.is_unconfirmed:
@@ -88,7 +88,7 @@ class CorrectionPages(StatusPagesBase):
         corrected = await submissions.correct_email(tx, ALL_PARTNERS, visit.id, email)
         if corrected is None:
             return False
-        # The mails of before went elsewhere, and their links have ended: the page's link goes to the right address.
+        # Earlier emails went to the wrong address and their links are invalid: email the page's link to the new one.
         await notify_applicant(tx, visit.id, "received", of=str(corrected.agent_verification_id))
         return True
 

@@ -1,6 +1,6 @@
 """An application form's answers so far, its steps and what each still needs; pure.
 
-Problems are keys of the catalogue by the id of the field that they stand beside.
+Problems are catalogue keys by the ID of the field that they are shown beside.
 """
 
 import re
@@ -22,16 +22,16 @@ _MAX_LENGTH: Final = 255  # spec 4.1 and 4.7
 _MAX_NAME: Final = 500
 
 _MAX_HANDOVERS: Final = 5
-"""Mails of one invite: enough for colleagues, too few to annoy anybody with."""
+"""Emails per invite: enough to reach colleagues, too few to harass anybody."""
 _MIN_SEND_INTERVAL: Final = timedelta(minutes=1)
 _MAX_SENDS_PER_DAY: Final = 3
 DAY: Final = timedelta(days=1)
-"""Mails to one address in a day, whatever invites they are of."""
+"""The period of the limit on emails to one address, across all invites."""
 
 _NUMBER: Final = re.compile(r"[+-]?\d{1,15}([.,]\d{1,6})?")
 _MAX_NUMBER: Final = 100
 _THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
-"""A thousand in one language, a number with three decimals in another: nobody guesses which."""
+"""Ambiguous numbers such as 1.234: a thousand in one language, three decimals in another. They are refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Handover:
 
 def form_steps_of(configuration: Configuration) -> tuple[FormStep, ...]:
     """The steps that a configuration requires, in order."""
-    steps: list[FormStep] = ["nonprofit", "person"]  # somebody is to be told, whatever is checked
+    steps: list[FormStep] = ["nonprofit", "person"]  # somebody must be notified, whichever checks run
     if configuration.partner_fields:
         steps.append("questions")
     if configuration.runs_check("validation_request") or configuration.runs_check("agent_verification"):
@@ -93,7 +93,7 @@ def is_step_done(step: FormStep, draft: Draft, configuration: Configuration) -> 
         case "nonprofit":
             unlisted = draft.unlisted is not None and accepts_unlisted_nonprofits(
                 configuration
-            )  # it may be looked at no more
+            )  # the configuration may have stopped accepting these
             return draft.organisation is not None or unlisted
         case "person":
             return draft.person is not None and not find_applicant_problems(
@@ -146,9 +146,10 @@ def find_unlisted_nonprofit_problems(unlisted_nonprofit: UnlistedNonprofit) -> P
 
 
 def find_applicant_problems(applicant: ApplicantDetails, *, named: bool = True) -> Problems:
-    """Find problems of the entered applicant details. ``named``: whether names are required.
+    """Find problems of the entered applicant details.
 
-    An address always is: nobody else can be told what is missing, and what was decided.
+    ``named``: whether names are required. The email address always is: without it nobody can be notified of what is
+    missing or decided.
     """
     problems: Problems = {}
     for field, value in (("first_name", applicant.first_name), ("last_name", applicant.last_name)):

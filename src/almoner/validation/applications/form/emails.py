@@ -1,6 +1,6 @@
 """The email that shares the form with a colleague.
 
-It contains none of the answers, so that nobody can send messages with it.
+It contains none of the answers, so that it cannot be used to send messages.
 """
 
 from almoner.access.notifications.service import Email

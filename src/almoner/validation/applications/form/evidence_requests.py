@@ -1,4 +1,4 @@
-"""A reviewer asks an applicant for something instead of rejecting: a requirement of the application, and an email."""
+"""Evidence that a reviewer requests from an applicant instead of rejecting: an application requirement and an email."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -19,7 +19,7 @@ _CHECKS: Final[Mapping[Kind, Check]] = {
 
 
 class NothingToRequest(ReviewRefused):
-    """The applicant cannot be asked for it."""
+    """Evidence cannot be requested for this case."""
 
 
 def asks_applicant(kind: Kind) -> bool:
@@ -38,9 +38,9 @@ async def list_requestable(tx: Tx, kind: Kind, subject_id: UUID) -> list[str]:
 async def request_evidence(
     tx: Tx, case: ReviewHandler, kind: Kind, subject_id: UUID, evidence: str, by: str
 ) -> ReviewSubject:
-    """Request evidence from applicants, as the claimant. Applications are locked before the case.
+    """Request evidence from applicants; the operator must have claimed the review.
 
-    Raises NotFound, ReviewRefused.
+    Applications are locked before the case. Raises NotFound, ReviewRefused.
     """
     check = _CHECKS.get(kind)
     locked = await submissions.lock_pending(tx, check, subject_id) if check else []

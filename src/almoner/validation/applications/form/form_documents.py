@@ -44,7 +44,7 @@ from almoner.validation.applications.submission_documents import service as subm
 from almoner.validation.applications.submission_documents.domain import Kind
 
 _MAX_DRAINED_BYTES: Final = 64 * 1024 * 1024
-"""Of a file that is too large: a browser that is cut off while it sends shows an error of its own, and not our page."""
+"""How much of an oversized file is read and discarded: a browser that is cut off shows its own error, not our page."""
 
 _CAUSES: Final[Mapping[RefusalCause, str]] = {
     "type": "apply.problem.file.type",
@@ -67,7 +67,7 @@ _PROBLEMS: Final[tuple[tuple[type[Problem], str], ...]] = (
 
 
 class FormDocumentPages(FormPagesBase):
-    """The step of the documents."""
+    """The documents step."""
 
     def __init__(self, db: Database, pages: PageRenderer, intake: UploadIntake) -> None:
         super().__init__(db, pages)
@@ -114,14 +114,14 @@ class FormDocumentPages(FormPagesBase):
         except Problem as problem:
             if (key := upload_problem_key(problem)) is None:
                 raise
-            # The address says which form it was: a body that is refused tells nothing of its fields.
+            # The query says which form was used: a rejected body has no readable fields.
             field = "photo" if opened.request.query_params.get("source") == "photo" else "file"
             return await self._page(opened, problems={field: key}, chosen=chosen)
         return redirect_to(f"{opened.form_context.home}/documents?did=added")
 
     @render_errors
     async def remove_document(self, request: Request) -> Response:
-        """Take one back."""
+        """Remove an uploaded document."""
         opened = await self._here(request)
         form = await self.read_form(opened)
         named = self._ids.parse(submission_documents.TYPE, str(form.get("remove", "")))
@@ -134,14 +134,14 @@ class FormDocumentPages(FormPagesBase):
 
     @render_errors
     async def finish_documents_step(self, request: Request) -> Response:
-        """On to the next step."""
+        """Continue with the next step."""
         opened = await self._here(request)
         await self.read_form(opened)
         stored = await self.save_step(opened, "documents", lambda draft: replace(draft, documents=True))
         return self.redirect_to_next_step(stored, "documents")
 
     async def _here(self, request: Request) -> FormRequest:
-        """The form, where documents are asked for. Raises StepNotRequired."""
+        """The form at the documents step. Raises StepNotRequired."""
         opened = await self.open_form(request)
         if not view_models.document_kinds(opened.application.configuration):
             raise StepNotRequired(opened.first_open_step_url)
@@ -177,7 +177,7 @@ def document_kind_of(text: str, kinds: Sequence[str]) -> Kind:
 def upload_problem_key(problem: Problem) -> str | None:
     """The text key of why a file was rejected; None if the file is not at fault.
 
-    Raises InvalidFormPost for what no form of ours sends.
+    Raises InvalidFormPost for what none of our forms sends.
     """
     if isinstance(problem, ContentTypeError | MultipartBoundaryNotFound):
         raise InvalidFormPost from problem
@@ -198,20 +198,20 @@ async def receive_upload(request: Request) -> ReceivedUpload:
 
 
 class _RequestBody:
-    """The body of a request as it comes, and whether its end was seen."""
+    """The body of a request as it arrives, and whether its end was received."""
 
     def __init__(self, source: Receive) -> None:
         self._source = source
         self.ended = False
 
     async def receive(self) -> Message:
-        """The next part."""
+        """Return the next ASGI message."""
         message = await self._source()
         self.ended = not message.get("more_body", False)
         return message
 
     async def drain(self) -> None:
-        """Read what is left, and forget it."""
+        """Read the rest and discard it."""
         size = 0
         while not self.ended and size < _MAX_DRAINED_BYTES:
             size += len((await self.receive()).get("body", b""))

@@ -32,12 +32,12 @@ from almoner.validation.applications.submissions.domain import OrganisationNotAc
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _MAX_QUESTIONS_BYTES: Final = 2 * 1024 * 1024
-"""All answers at their longest, each sign as the twelve bytes that a browser makes of four."""
-_COOKIE_SECONDS: Final = 8 * 24 * 3600  # a day longer than the link, to be told that it has expired
+"""All answers at maximum length; URL encoding makes twelve bytes of a four-byte character."""
+_COOKIE_SECONDS: Final = 8 * 24 * 3600  # a day longer than the link, so that visitors learn that it expired
 
 
 class FormPages(FormPagesBase):
-    """The pages of the form, but for its documents."""
+    """The pages of the form except the documents step."""
 
     def __init__(self, db: Database, pages: PageRenderer, limiter: RateLimiter) -> None:
         super().__init__(db, pages)
@@ -67,7 +67,7 @@ class FormPages(FormPagesBase):
             raise NotFound
         name = self._ids.text("validationinvite", invite_id)
         response = redirect_to(f"/{PAGE}/{name}")
-        # A second tab keeps the first one's visit: a new one would void the form that is open there.
+        # A second tab reuses the first one's session: a new one would void the form open there.
         visit = link_sessions.find_link_session(request, self._vault, PAGE, invite_id, name)
         visit = visit or link_sessions.begin_link_session(self._vault, PAGE, invite_id, name)
         visit.set_cookie(response, seconds=_COOKIE_SECONDS)
@@ -112,7 +112,7 @@ class FormPages(FormPagesBase):
 
     @render_errors
     async def search_results_fragment(self, request: Request) -> Response:
-        """The results alone, as one types."""
+        """The results alone, for search as you type."""
         opened, query = await self.open_form(request), request.query_params.get("q", "")
         async with self.db.read() as tx:
             results = await self._search.search(tx, opened.form_context, query)
@@ -168,7 +168,7 @@ class FormPages(FormPagesBase):
 
     @render_errors
     async def applicant_page(self, request: Request) -> Response:
-        """Who applies."""
+        """The applicant's details."""
         opened = await self._at(request, "person")
         if request.method == "GET":
             return self.views.applicant_page(opened.form_context, opened.application.draft.person or ApplicantDetails())
@@ -257,7 +257,7 @@ class FormPages(FormPagesBase):
     async def _at(self, request: Request, step: FormStep) -> FormRequest:
         """The form at one of its steps.
 
-        Raises StepNotRequired where the configuration does not ask for it, or no more.
+        Raises StepNotRequired if the configuration does not, or no longer, require it.
         """
         opened = await self.open_form(request)
         if step not in drafts.form_steps_of(opened.application.configuration):

@@ -14,7 +14,7 @@ from almoner.validation.applications.form.service import Application
 from almoner.validation.applications.invites.domain import LIFETIME, Invite
 
 _NOWHERE = "#"
-"""Where its links lead: there is no invite."""
+"""The target of links in the preview: there is no invite."""
 
 
 def render_form_preview(
@@ -24,7 +24,7 @@ def render_form_preview(
     language: Language,
     page: Literal["start", "questions"] = "start",
 ) -> Response:
-    """A page of the form of an invite that is made now. ``pages``: of the form."""
+    """Render a page of the form as an invite created now would show it. ``pages``: the renderer of the form."""
     now = pages.deployment.clock.now()
     invite = Invite(
         id=configuration.id,

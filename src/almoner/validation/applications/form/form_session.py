@@ -35,7 +35,7 @@ from almoner.validation.applications.invites.domain import PAGE, InviteExpired, 
 _RETRY_SECONDS: Final = "10"
 _SENDER_COOKIE_LIFETIME: Final = timedelta(days=7)
 _RESEND_COOKIE_LIFETIME: Final = timedelta(hours=1)
-"""How long a browser may see the page of what it has sent, and may ask for the link of that page."""
+"""How long a browser may open the page of the application that it submitted, and request that page's link."""
 
 _P = TypeVar("_P", bound="FormPagesBase")
 Handler = Callable[[_P, Request], Awaitable[Response]]
@@ -148,7 +148,7 @@ class FormPagesBase:
     async def already_submitted_page(self, request: Request) -> Response:
         """The page shown when the application was already submitted.
 
-        The link of the form shows nothing of it: others may know that, and it is not the applicant's alone.
+        It shows nothing of the application: others than the applicant may know the form's link.
         """
         invite_id = self._ids.parse("validationinvite", request.path_params["id"])
         async with self.db.read() as tx:
@@ -164,7 +164,7 @@ class FormPagesBase:
         return self.redirect_to_resend_page(request, found.id, "sent")
 
     async def _sends_again(self, request: Request, invite_id: UUID) -> bool:
-        """Whether it is the review that is posted, by a browser that it was shown to."""
+        """Whether this posts the review again, from a browser that was shown it."""
         if request.method != "POST" or not request.url.path.endswith("/review"):
             return False
         visit = link_sessions.find_link_session(request, self._vault, PAGE, invite_id, request.path_params["id"])
@@ -217,7 +217,7 @@ class FormPagesBase:
             raise NotFound
         async with self.db.read() as tx:
             application = await service.load_application(tx, invite_id)
-            request.state.language = application.language  # what goes wrong later is told in it
+            request.state.language = application.language  # used by error pages of this request
             application.invite.ensure_open(tx.now)
         return FormRequest(request, visit, self._face(application, name, visit))
 
@@ -265,5 +265,5 @@ class FormPagesBase:
 
 
 def redirect_to(url: str) -> Response:
-    """Onwards by GET."""
+    """Redirect with GET (303)."""
     return RedirectResponse(url, 303, NO_PAGE)

@@ -21,7 +21,7 @@ from almoner.validation.applications.submission_documents.domain import Submissi
 
 _OTHER: Final = "nonprofit/other"
 EXTRA_PAGES: Final = ("colleague", _OTHER)
-"""The pages that are none."""
+"""Pages that are not steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +355,7 @@ class FormViews:
         problems: Problems | None = None,
         notice: FormNotice | None = None,
     ) -> Response:
-        """Hand over."""
+        """The page to email the form to a colleague."""
         return self.render_page(
             context,
             "apply_colleague.html",

@@ -24,7 +24,7 @@ from almoner.validation.applications.submissions import domain as submissions_do
 from almoner.validation.decisions.appeals import domain as appeals_domain
 
 _MISSING_NOTICE_DELAY: Final = timedelta(minutes=10)
-"""By then the registers have said what they know, as a rule; where they have not, it is looked at again later."""
+"""By then the registers have usually answered; otherwise the job checks again later."""
 _APPEAL_NOTIFICATIONS: Final[Mapping[submissions_domain.AppealStatus, NotificationKind]] = {
     "open": "appealed",
     "upheld": "upheld",
@@ -52,7 +52,7 @@ async def on_submission_created(tx: Tx, events: Sequence[Event]) -> None:
 
 @tasks.reacts_to(submissions_domain.DECIDED)
 async def on_submission_decided(tx: Tx, decided: Sequence[submissions_domain.SubmissionDecidedEvent]) -> None:
-    """All checks of applications have ended."""
+    """Email applicants whose checks have all ended."""
     for reported in decided:
         if reported.status != "pending":
             await notify_applicant(tx, reported.submission, reported.status, of=str(reported.id))
@@ -60,14 +60,14 @@ async def on_submission_decided(tx: Tx, decided: Sequence[submissions_domain.Sub
 
 @tasks.reacts_to(appeals_domain.CHANGED)
 async def on_appeal_changed(tx: Tx, changed: Sequence[appeals_domain.AppealChangedEvent]) -> None:
-    """Appeals were made or decided."""
+    """Email applicants about appeals that were created or decided."""
     for reported in changed:
         await notify_applicant(tx, reported.submission, _APPEAL_NOTIFICATIONS[reported.status], of=str(reported.appeal))
 
 
 @tasks.reacts_to(documents_domain.SCANNED)
 async def on_document_scanned(tx: Tx, scanned: Sequence[documents_domain.DocumentScannedEvent]) -> None:
-    """Documents were scanned."""
+    """Email applicants whose documents the malware scanner rejected."""
     for reported in scanned:
         if not reported.clean:
             await applicant_notifications.notify_document_rejected(tx, reported.document)

@@ -1,4 +1,4 @@
-"""The search of the form: what it finds, in words, and how often one form may ask."""
+"""The form's nonprofit search: its results as template values, and its rate limit."""
 
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from almoner.validation.applications.form import drafts, service, view_models
 from almoner.validation.applications.form.form_views import FormContext
 
 _RATE_LIMIT: Final = RateLimit("application_search", 2, 60)
-"""Of one form: more than anybody types, and too little to read a register by."""
+"""Per form: more than anybody types, too little to copy a register."""
 
 
 class NonprofitSearch:
@@ -46,7 +46,7 @@ class NonprofitSearch:
 
 
 def _no_results_text(context: FormContext) -> Markup:
-    """What is to be done; the script shows it as plain text, and so it has no marks."""
+    """What to do without results. Plain text without markup, since the script shows it as such."""
     configuration, language = context.application.configuration, context.language
     if drafts.accepts_unlisted_nonprofits(configuration):
         return language.html("apply.nonprofit.none")

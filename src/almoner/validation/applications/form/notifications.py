@@ -20,7 +20,7 @@ NotificationKind = Literal[
 
 
 class NotifyApplicant(msgspec.Struct, frozen=True):
-    """The details of the job that emails an applicant; ``of``: which one of several of its kind."""
+    """The details of the job that emails an applicant. ``of``: tells several emails of one kind apart."""
 
     submission: UUID
     kind: NotificationKind
@@ -30,7 +30,8 @@ class NotifyApplicant(msgspec.Struct, frozen=True):
 NOTIFY_APPLICANT: Final = JobKind("applications.notify", NotifyApplicant)
 
 _CHECK_INTERVALS: Final = tuple(timedelta(hours=hours) for hours in (1, 6, 24, 72, 168, 336))
-"""After a look that found nothing missing: what the registers say may come late, and so may what somebody refuses."""
+"""When to check again after nothing was missing: registers may answer late, and a reviewer may request evidence later.
+"""
 
 
 async def notify_applicant(

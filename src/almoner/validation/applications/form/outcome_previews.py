@@ -1,4 +1,4 @@
-"""The emails that applicants will get about a decision, as they will read them, before it is made."""
+"""Previews of the emails that applicants will receive about a decision, before it is made."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -18,7 +18,7 @@ from almoner.validation.decisions.reviews.domain import ReviewSubject
 
 
 class _RolledBack(Exception):
-    """Nothing of it stays."""
+    """Rolls back the previewed decision."""
 
 
 async def preview_emails(
@@ -28,9 +28,10 @@ async def preview_emails(
     decide: Callable[[], Awaitable[object]],
     kind: NotificationKind | None = None,
 ) -> Sequence[Mail]:
-    """Preview a decision's emails by deciding and undoing it. Their links do not work.
+    """Preview a decision's emails by applying it and rolling back.
 
-    ``kind``: of the email where no decision follows, but something is asked. Raises what ``decide`` raises.
+    Their links do not work. ``kind``: the kind of email if evidence is requested instead of deciding. Raises what
+    ``decide`` raises.
     """
     found: list[Mail] = []
     with suppress(_RolledBack):
@@ -49,7 +50,7 @@ async def preview_emails(
 async def _planned_emails(
     tx: Tx, subject: ReviewSubject, kind: NotificationKind | None
 ) -> list[tuple[UUID, NotificationKind]]:
-    """The applications that the decision answers, and what is said of each."""
+    """The IDs of the applications that would be emailed, and the kind of each email."""
     if kind is not None:
         return [(one, kind) for one in await submissions.list_by_checks(tx, subject.kind, [subject.id])]
     match subject.kind:

@@ -39,13 +39,13 @@ class SendHandover(msgspec.Struct, frozen=True):
 SEND_HANDOVER: Final = JobKind("applications.share", SendHandover)
 BATCH: Final = 500
 _MAX_SEARCH_RESULTS: Final = 8
-"""Results of a search: about what a small window shows; who wants another one types more of its name."""
+"""Results of a search: about what a small window shows; a longer query narrows them down."""
 _LONGEST_QUERY: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A form being filled in, with all that its pages show."""
+    """A form being filled in, with everything that its pages show."""
 
     invite: Invite
     account: PartnerAccount
@@ -64,9 +64,9 @@ class Application:
 
 
 async def load_application(tx: Tx, invite_id: UUID) -> Application:
-    """The form of an invite, in whatever state that is. Raises NotFound."""
-    # First: who sends the form forgets the draft and completes the invite in one commit. Read the other way round, an
-    # open invite without answers would be shown to whoever sends it at the same moment.
+    """The form of an invite, whatever the invite's status. Raises NotFound."""
+    # Read the draft first: submitting deletes the draft and completes the invite in one commit. In the other order a
+    # concurrent submission would make an open invite appear to have no answers.
     draft = await store.get_draft(tx, invite_id)
     invite = await invites.get(tx, ALL_PARTNERS, invite_id)
     partner = Partner(invite.partner_id)
@@ -90,10 +90,7 @@ async def find_partner_links(tx: Tx, invite_id: UUID) -> PublicLinks | None:
 
 
 async def update_draft(tx: Tx, invite_id: UUID, step: Callable[[Draft], Draft]) -> Draft:
-    """Change the answers of one step.
-
-    Raises NotFound, InviteExpired, InviteInvalidState.
-    """
+    """Change the answers of one step of a locked open invite. Raises NotFound, InviteExpired, InviteInvalidState."""
     invite = await invites.get_for_update(tx, ALL_PARTNERS, invite_id)
     invite.ensure_open(tx.now)
     changed = step(await store.get_draft(tx, invite_id))
@@ -104,16 +101,16 @@ async def update_draft(tx: Tx, invite_id: UUID, step: Callable[[Draft], Draft]) 
 async def choose_organisation(tx: Tx, invite_id: UUID, partner: Partner, organisation_id: UUID) -> Draft:
     """Choose an organisation from the search results.
 
-    Raises NotFound, OrganisationNotActive, and what ``change`` raises.
+    Raises NotFound, OrganisationNotActive, and what ``update_draft`` raises.
     """
     found = await organisations.get(tx, partner, organisation_id)
-    if not found.active:  # it would be refused at the end, after every step
+    if not found.active:  # otherwise it would be refused at the very end
         raise OrganisationNotActive
     return await update_draft(tx, invite_id, lambda draft: replace(draft, organisation=found.id, unlisted=None))
 
 
 async def search_organisations(tx: Tx, partner: Partner, query: str) -> organisations.OrganisationResults | None:
-    """The best matches for words or a number; None where nothing was typed."""
+    """The best matches for a name or number; None for an empty query."""
     if not (text := query[:_LONGEST_QUERY].strip()):
         return None
     return await organisations.list_best_matches(tx, partner, text, _MAX_SEARCH_RESULTS)
@@ -182,7 +179,7 @@ async def email_form_link(tx: Tx, invite_id: UUID, email: str) -> bool:
 
 
 async def find_open_handover(tx: Tx, handover_id: UUID) -> tuple[Handover, Application] | None:
-    """An email to send, and its form; None if the form cannot be continued any more."""
+    """The handover to email, and its form; None if the form cannot be continued any more."""
     found = await store.find_handover(tx, handover_id)
     if found is None:
         return None
@@ -198,7 +195,7 @@ async def delete_expired_drafts(tx: Tx, limit: int = BATCH) -> int:
 
 
 async def registries_of_country(tx: Tx, country: str) -> Sequence[Registry]:
-    """The registers of a country that an applicant may name."""
+    """The registers of a country that an applicant may choose."""
     return await registries.list_by_country(tx, country) if country else []
 
 

@@ -20,12 +20,12 @@ _STATES_WITH_REASONS: Final[frozenset[State]] = frozenset({"failed", "upheld"})
 DOCUMENT_CHECKS: Final[tuple[Check, ...]] = ("validation_request", "agent_verification")
 """The checks that documents are evidence for."""
 _NOT_EVALUATED: Final = "applied.reason.unlooked"
-"""Why a check failed that only ended with the validation request."""
+"""The reason text of a check that was never evaluated because the validation request failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckSummary:
-    """The state of one check. ``reason``: key of why it failed."""
+    """The state of one check. ``reason``: text key of why it failed."""
 
     check: Check
     standing: CheckStatus
@@ -59,7 +59,8 @@ def application_state_of(submission: Submission, appeal: Appeal | None, missing:
 def check_statuses(submission: Submission, appeal: Appeal | None) -> dict[Check, CheckStatus]:
     """The status of each check, with those overridden by an appeal.
 
-    What was answered is told as it was answered: what monitoring finds later is not the applicant's to read.
+    Decided statuses stay as they were when the application was decided: applicants do not see what monitoring finds
+    later.
     """
     if submission.status == "succeeded":
         return dict.fromkeys(submission.checks, "passed")
@@ -79,7 +80,7 @@ def _decided_status(now: CheckStatus, *, failed: bool) -> CheckStatus:
 
 
 def summarise_checks(submission: Submission, appeal: Appeal | None) -> list[CheckSummary]:
-    """Every check, in the order of the interface."""
+    """Every check, in the order of the API."""
     return [
         CheckSummary(check, standing, _reason(check, submission) if standing == "failed" else None)
         for check, standing in check_statuses(submission, appeal).items()
@@ -87,7 +88,7 @@ def summarise_checks(submission: Submission, appeal: Appeal | None) -> list[Chec
 
 
 def failure_reason_keys(submission: Submission) -> list[str]:
-    """Why it failed, by keys: each once, and what only ended with something else not at all."""
+    """The text keys of why it failed, each once, without checks that were never evaluated."""
     found = [row.reason for row in summarise_checks(submission, None) if row.reason is not None]
     own = [key for key in dict.fromkeys(found) if key != _NOT_EVALUATED]
     return own or list(dict.fromkeys(found))
@@ -119,7 +120,7 @@ def checks_accepting_documents(submission: Submission) -> list[Check]:
     takes = [check for check in DOCUMENT_CHECKS if check in submission.checks]
     if (
         submission.check_records.request is None and not submission.has_open_appeal
-    ):  # who is listed is looked at by nobody else
+    ):  # without a request, no reviewer would see its evidence
         takes = [check for check in takes if check != "validation_request"]
     return takes
 

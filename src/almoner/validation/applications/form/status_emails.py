@@ -32,8 +32,10 @@ async def build_status_email(
     corrected = await submissions.email_corrected_at(tx, submission_id)
     if corrected is not None:
         if kind == "received" and of != str(submission.agent_verification_id):
-            return None  # another one tells it, since the address was corrected
-        at = max(at, corrected)  # what was due before goes to the address of now, and its link has to open there
+            return None  # the corrected verification has its own email
+        at = max(
+            at, corrected
+        )  # an email due earlier goes to the corrected address, whose link is valid only from the correction on
     locale = mails.language(known.language).locale
     facts = {
         "partner": known.partner,
@@ -57,7 +59,7 @@ async def build_status_email(
 
 
 def _still_applies(application_status: ApplicationStatus, kind: NotificationKind) -> bool:
-    """Whether what it says is so now. Who has only an address to confirm has a mail about that already."""
+    """Whether the email's content is still true. An unconfirmed address alone is no reason: it has its own email."""
     match kind:
         case "missing":
             return any(one.source == "applicant" and one.code != "confirmation" for one in application_status.missing)

@@ -38,7 +38,7 @@ _COOKIE_SECONDS: Final = 30 * 24 * 3600  # the link opens it again
 
 
 class StatusPages(StatusPagesBase):
-    """The page of one application."""
+    """The status page of one application."""
 
     def __init__(self, db: Database, pages: PageRenderer, intake: UploadIntake) -> None:
         super().__init__(db, pages)
@@ -64,14 +64,14 @@ class StatusPages(StatusPagesBase):
         token = request.query_params.get("token", "")
         if (read := self._vault.read_expiring_token(STATUS_PAGE, token)) is None:
             if (found := self._vault.read_page_token(STATUS_PAGE, token)) is not None:
-                raise LinkExpired(found)  # mailed when links had no end yet
+                raise LinkExpired(found)  # emailed when links did not expire yet
             raise NotFound
         found, until = read
         if until <= self._now() or not await self.is_link_current(found, until):
             raise LinkExpired(found)
         name = self._ids.text("validationsubmission", found)
         response = redirect_to(f"/{STATUS_PAGE}/{name}")
-        # A second tab keeps the first one's visit: a new one would void the form that is open there.
+        # A second tab reuses the first one's session: a new one would void the form open there.
         visit = link_sessions.find_link_session(request, self._vault, STATUS_PAGE, found, name)
         if (
             visit is None
@@ -89,7 +89,7 @@ class StatusPages(StatusPagesBase):
 
     @render_errors
     async def submit_appeal(self, request: Request) -> Response:
-        """Ask for a second look."""
+        """Submit an appeal."""
         seen = await self.load_visit_for_post(request)
         form = await read_form(request)
         self.ensure_visit_csrf(seen, form.get(CSRF_FIELD))
@@ -102,7 +102,7 @@ class StatusPages(StatusPagesBase):
             async with self.db.write() as tx:
                 locked = await submissions.get_for_update(tx, ALL_PARTNERS, seen.id)
                 if not status.may_appeal(locked, await appeals.find_latest(tx, ALL_PARTNERS, locked.id)):
-                    raise InvalidState("the page offers no appeal any more")  # it was open since before the answer
+                    raise InvalidState("the page offers no appeal any more")  # opened before the decision
                 await appeals.create(tx, ALL_PARTNERS, seen.id, text, "applicant" if seen.mailed else "visitor")
                 await self._record(tx, seen, "application.appealed")
         except InvalidState:
@@ -129,7 +129,7 @@ class StatusPages(StatusPagesBase):
 
     @render_errors
     async def upload_document(self, request: Request) -> Response:
-        """Take one more document."""
+        """Store an uploaded document."""
         seen = await self.load_visit_for_post(request)
         received = await receive_upload(request)
         try:
@@ -150,7 +150,7 @@ class StatusPages(StatusPagesBase):
                 assert isinstance(stored, StoredFile), "documents are stored"
                 locked = await submissions.get_for_update(tx, ALL_PARTNERS, visit.id)
                 if chosen not in status.checks_accepting_documents(locked):
-                    raise InvalidState("the page takes no documents any more")  # it was open since before the answer
+                    raise InvalidState("the page takes no documents any more")  # opened before the decision
                 partner = Partner(locked.partner_id)
                 checked = EvidenceTargets(locked.validation_request_id, locked.agent_verification_id)
                 await submission_documents.add_to_submission(tx, partner, locked.id, checked, chosen, stored)

@@ -1,4 +1,4 @@
-"""Who sees the page of an application: a browser that came by a mailed link, or the one that sent the form."""
+"""Access to the status page of an application: by an emailed link, or for the browser that submitted the form."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,8 +35,8 @@ _NOTICES: Final = {
 class StatusVisit:
     """A request with the session cookie of a submission's status page.
 
-    ``mailed``: whether by a link that was mailed, and not by the form. ``sender``: whether this browser has sent the
-    form, by whichever link it comes back.
+    ``mailed``: whether it came by an emailed link, not by the form. ``sender``: whether this browser submitted the
+    form, whichever link it used.
     """
 
     request: Request
@@ -48,7 +48,7 @@ class StatusVisit:
 
     @property
     def home(self) -> str:
-        """Where the page is."""
+        """The page's path."""
         return f"/{STATUS_PAGE}/{self.name}"
 
 
@@ -63,7 +63,7 @@ class StatusPagesBase(FormPagesBase):
         """Whether the link was emailed to the application's current address."""
         async with self.db.read() as tx:
             corrected = await submissions.email_corrected_at(tx, submission_id)
-        # Links know seconds alone.
+        # Links have whole seconds.
         return corrected is None or until - LINK_LIFETIME >= corrected.replace(microsecond=0)
 
     async def _is_for_this_address(self, submission_id: UUID, visit: LinkSession) -> bool:
@@ -97,12 +97,12 @@ class StatusPagesBase(FormPagesBase):
         return seen
 
     def ensure_visit_csrf(self, visit: StatusVisit, csrf: object) -> None:
-        """Whether this browser was given the form that it posts. Raises InvalidFormPost."""
+        """Raises InvalidFormPost unless the CSRF token is valid."""
         if not (link_sessions.is_same_origin(visit.request, self._origin) and visit.visit.matches_csrf_token(csrf)):
             raise InvalidFormPost
 
     async def _record(self, tx: Tx, visit: StatusVisit, action: str) -> None:
-        """Store what the applicant did."""
+        """Audit an action of the applicant."""
         submission = await submissions.get(tx, ALL_PARTNERS, visit.id)
         address = visit.request.client.host if visit.request.client else None
         await audit.record_entry(
@@ -118,18 +118,19 @@ class StatusPagesBase(FormPagesBase):
         entered_values: Mapping[str, str] | None = None,
         late: bool = False,
     ) -> Response:
-        """Render the page. ``problems``: keys by field; ``entered_values``: rejected values by field.
+        """Render the page.
 
-        ``late``: what was posted came from a page that stood open while something was decided.
+        ``problems``: keys by field; ``entered_values``: rejected values by field. ``late``: the form was posted from a
+        page that was opened before a decision.
         """
         async with self.db.read() as tx:
             known: ApplicationStatus = await status_views.load_application_status(tx, visit.id)
             registries = await status_views.correctable_registries(tx, known)
             candidates = await status_views.number_candidates(tx, known)
-        visit.request.state.language = known.language  # what goes wrong later is told in it
+        visit.request.state.language = known.language  # used by error pages of this request
         asked = status_views.visible_field_names(known, sender=visit.sender, number=bool(registries))
         if problems and asked.isdisjoint(problems):
-            code, problems, late = 200, None, True  # what is wrong with it says nothing where it is asked for no more
+            code, problems, late = 200, None, True  # problems of a field that is no longer shown say nothing
         notice = None if problems else _NOTICES.get(visit.request.query_params.get("did", ""))
         return self._status.render_page(
             known,

@@ -56,7 +56,7 @@ class ApplicationStatus:
     account: PartnerAccount
     documents: Sequence[SubmissionDocument]
     language: str
-    """The one that was chosen on the page, else the submission's."""
+    """The language chosen on the page, else the submission's."""
 
     @property
     def missing(self) -> list[Requirement]:
@@ -84,14 +84,14 @@ class ApplicationStatus:
 
 
 async def application_language_of(tx: Tx, submission_id: UUID) -> str:
-    """The one that was chosen on the page, else the submission's. Raises NotFound."""
+    """The language chosen on the page, else the submission's. Raises NotFound."""
     if (found := await store.find_language(tx, submission_id)) is None:
         raise NotFound
     return found
 
 
 async def load_application_status(tx: Tx, submission_id: UUID) -> ApplicationStatus:
-    """One application. Raises NotFound."""
+    """The status of one application. Raises NotFound."""
     found = await submissions.get(tx, ALL_PARTNERS, submission_id)
     partner = Partner(found.partner_id)
     return ApplicationStatus(
@@ -132,7 +132,7 @@ def visible_field_names(application_status: ApplicationStatus, *, sender: bool, 
 
 
 class StatusViews:
-    """Renders the page."""
+    """Renders the status page."""
 
     def __init__(self, pages: PageRenderer) -> None:
         self._pages = pages
@@ -152,9 +152,10 @@ class StatusViews:
         late: bool,
         entered_values: Mapping[str, str],
     ) -> HTMLResponse:
-        """Render the status page. ``sender``: whether this browser sent the form, which shows the address.
+        """Render the status page.
 
-        ``problems`` and ``notice`` are text keys; ``entered_values``: the posted values that were refused, by field.
+        ``sender``: whether this browser sent the form; only then the page shows the email address. ``problems`` and
+        ``notice`` are text keys; ``entered_values``: rejected values by field.
         """
         submission, appeal = application_status.submission, application_status.appeal
         language = self._pages.language(application_status.language)
@@ -193,7 +194,7 @@ class StatusViews:
         )
 
     def _values(self, application_status: ApplicationStatus, register: str, *, sender: bool) -> dict[str, str]:
-        """What texts name."""
+        """The placeholder values of the texts."""
         email = application_status.unconfirmed_email or ""
         return {
             "partner": application_status.partner,
@@ -205,7 +206,7 @@ class StatusViews:
     def _number(
         self, application_status: ApplicationStatus, names: Mapping[str, str], entered_values: Mapping[str, str]
     ) -> dict[str, Any] | None:
-        """What was looked up, to be corrected; None where it is not."""
+        """The form to correct the register and number; None if they cannot be corrected."""
         request = application_status.submission.check_records.request
         if not names or request is None:
             return None
@@ -239,6 +240,6 @@ class StatusViews:
 
 
 def _code_of(given: str, names: Mapping[str, str]) -> str:
-    """The code of a register that was named by code or name, else the only one that there is."""
+    """The code of a register given by code or name; else that of the only register."""
     found = next((code for code, name in names.items() if given.casefold() in (code.casefold(), name.casefold())), "")
     return found or (next(iter(names)) if len(names) == 1 else "")

@@ -21,7 +21,7 @@ async def get_draft(tx: Tx, invite_id: UUID) -> Draft:
 
 
 async def save_draft(tx: Tx, partner: Partner, invite: Invite, draft: Draft) -> None:
-    """Store the answers."""
+    """Store the draft of an invite."""
     await tx.execute(
         """
         insert into application_draft (invite_id, partner_id, answers, created_at, updated_at, expires_at)
@@ -38,13 +38,13 @@ async def save_draft(tx: Tx, partner: Partner, invite: Invite, draft: Draft) -> 
 
 @across_partners("held")
 async def delete_draft(tx: Tx, invite_id: UUID) -> None:
-    """Delete the answers."""
+    """Delete the draft of an invite."""
     await tx.execute("delete from application_draft where invite_id = $1", invite_id)
 
 
 @across_partners("sweep")
 async def delete_expired_drafts(tx: Tx, limit: int) -> int:
-    """Delete up to ``limit`` drafts of expired invites, and emails; returns the number of both."""
+    """Delete up to ``limit`` drafts and handover emails of expired invites; returns how many of both."""
     drafts = await tx.fetchval(
         """
         with due as (
@@ -78,7 +78,7 @@ _UNUSED_DOCUMENTS: Final = """
     where i.status <> 'complete' and i.expires_at > $1::timestamptz - interval '30 days'
         and s.validation_submission_id is null and d.deleted_at is null
 """
-"""Documents of invites that no submission was made with."""
+"""Documents of invites without a submission."""
 
 
 @across_partners("sweep")
@@ -97,7 +97,7 @@ async def next_expiry_at(tx: Tx) -> datetime | None:
 
 
 async def insert_handover(tx: Tx, new: Handover, expires_at: datetime) -> None:
-    """Store an email to send."""
+    """Store a handover email to send."""
     await tx.execute(
         "insert into application_handover (id, invite_id, email, sent_at, expires_at) values ($1, $2, $3, $4, $5)",
         new.id,
@@ -109,13 +109,13 @@ async def insert_handover(tx: Tx, new: Handover, expires_at: datetime) -> None:
 
 
 async def find_handover(tx: Tx, handover_id: UUID) -> Handover | None:
-    """Find one email."""
+    """Find one handover; None if it does not exist."""
     row = await tx.fetchrow("select id, invite_id, email, sent_at from application_handover where id = $1", handover_id)
     return Handover(*row) if row else None
 
 
 async def list_handover_times(tx: Tx, invite_id: UUID) -> list[datetime]:
-    """When emails of an invite were sent."""
+    """When handover emails of an invite were sent."""
     rows = await tx.fetch("select sent_at from application_handover where invite_id = $1", invite_id)
     return [row["sent_at"] for row in rows]
 
@@ -124,7 +124,7 @@ _ADDRESS_SEND_TIMES: Final = "select sent_at from application_handover where low
 
 
 async def lock_recent_sends_to_email(tx: Tx, email: str, since: datetime) -> list[datetime]:
-    """When mails of any invite were sent to an address since; until the transaction ends nobody else asks this."""
+    """When emails of any invite were sent to an address since a time. Locks the address until the transaction ends."""
     await tx.fetchval("select pg_advisory_xact_lock(hashtextextended('application_handover ' || lower($1), 0))", email)
     rows = await tx.fetch(_ADDRESS_SEND_TIMES, email, since)
     return [row["sent_at"] for row in rows]
@@ -132,7 +132,7 @@ async def lock_recent_sends_to_email(tx: Tx, email: str, since: datetime) -> lis
 
 @across_partners("held")
 async def find_previous_submission(tx: Tx, invite_id: UUID) -> tuple[UUID, datetime] | None:
-    """The submission that was made with an invite, and when; None before."""
+    """The submission created from an invite, and when; None if there is none."""
     row = await tx.fetchrow(
         "select id, created_at from validation_submission where validation_invite_id = $1", invite_id
     )
@@ -178,7 +178,7 @@ async def list_link_send_times(tx: Tx, submission_id: UUID) -> list[datetime]:
 
 
 async def save_link_send_times(tx: Tx, partner: Partner, submission_id: UUID, mailed: Sequence[datetime]) -> None:
-    """Store when it was."""
+    """Store when links to an application were emailed."""
     await tx.execute(
         """
         insert into application_link (validation_submission_id, partner_id, mailed_at) values ($1, $2, $3)
@@ -192,7 +192,7 @@ async def save_link_send_times(tx: Tx, partner: Partner, submission_id: UUID, ma
 
 @across_partners("sweep")
 async def list_expired_invites(tx: Tx, limit: int) -> list[UUID]:
-    """Invites that have expired with documents that nobody needs any more."""
+    """Expired invites with documents that nothing needs any more."""
     rows = await tx.fetch(
         f"select distinct i.id from {_UNUSED_DOCUMENTS} and i.expires_at <= $1 limit $2", tx.now, limit
     )

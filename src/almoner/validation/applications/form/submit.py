@@ -30,17 +30,17 @@ _log: Final = get_logger("almoner.validation")
 _FIELD: Final = re.compile(r"^body\.[A-Za-z0-9.]+")
 
 STATUS_PAGE: Final = "application"
-"""Purpose of the token that mails lead with to the page where an application stands, and its path."""
+"""Purpose of the token in emailed links to the status page, and the page's path."""
 BY_FORM: Final = "application-by-form"
-"""Purpose of the cookie of the browser that has sent the form; that proves nobody's address."""
+"""Purpose of the cookie of the browser that submitted the form; it proves no email address."""
 LINK_PAGE: Final = "application-link"
-"""The purpose of the cookie of visitors who may only have the link emailed again."""
+"""Purpose of the cookie of visitors who may only have the link emailed again."""
 LINK_LIFETIME: Final = timedelta(days=90)
-"""Of a mailed link: the last mail tells the decision. A new one is mailed to the applicant on request."""
+"""How long an emailed link is valid. The last email reports the decision; applicants can have a new link emailed."""
 _PARAMETER: Final = "validationSubmissionId"
-"""That a partner's address is called with."""
+"""The query parameter added to the partner's redirect URL."""
 RESUBMIT_WINDOW: Final = timedelta(minutes=10)
-"""A form that is sent again within that time, from where it was open, was sent by two presses of the button."""
+"""A second submission from the same open form within this time counts as a double click."""
 
 
 class SubmissionRefused(Exception):
@@ -63,7 +63,7 @@ class SubmittedApplication:
 
 @dataclass(frozen=True, slots=True)
 class PreviousSubmission:
-    """The submission an invite was already used for."""
+    """The submission that an invite was already used for."""
 
     id: UUID
     at: datetime
@@ -97,12 +97,12 @@ async def submit_application(tx: Tx, invite_id: UUID, language: str) -> Submitte
 
 
 def _refused_fields(refused: Problem) -> list[str]:
-    """What was refused, by name: the reasons themselves may quote what was typed."""
+    """The names of the refused fields, without the reasons, which may quote what was entered."""
     return sorted({field for reason in refused.reasons for field in _FIELD.findall(reason)})
 
 
 def _next_url(invite: Invite, submission: str) -> str:
-    """The partner's page, or ours of where the application stands."""
+    """The partner's redirect URL, or our status page."""
     return return_url_of(invite.redirect_url, submission) if invite.redirect_url else f"/{STATUS_PAGE}/{submission}"
 
 
@@ -148,7 +148,7 @@ def status_link(tx: Tx, submission_id: UUID, at: datetime) -> str:
 
 
 async def find_previous_submission(tx: Tx, invite_id: UUID) -> PreviousSubmission | None:
-    """The submission that was made with an invite; None before."""
+    """The submission created from an invite; None if there is none."""
     found = await store.find_previous_submission(tx, invite_id)
     if found is None:
         return None
@@ -157,5 +157,5 @@ async def find_previous_submission(tx: Tx, invite_id: UUID) -> PreviousSubmissio
 
 
 async def list_invite_documents(tx: Tx, invite: Invite) -> list[SubmissionDocument]:
-    """List the documents that were uploaded so far."""
+    """The documents uploaded so far."""
     return await submission_documents.list_by_invite(tx, invite)

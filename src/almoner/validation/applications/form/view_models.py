@@ -24,7 +24,7 @@ def document_kinds(configuration: Configuration) -> list[str]:
 def organisation_card(tx: Tx, organisation: Organisation, locale: Locale, *, chosen: bool = False) -> dict[str, Any]:
     """A nonprofit of the register as the form shows it."""
     city = organisation.city
-    city = city.title() if city and city.isupper() else city  # registers write in capitals
+    city = city.title() if city and city.isupper() else city  # some registers write in capitals
     town = ", ".join(part for part in (city, organisation.state) if part)
     return {
         "id": tx.ids.text("organisation", organisation.id),
@@ -78,13 +78,13 @@ def mask_email(email: str) -> str:
 
 
 def monogram(name: str) -> str:
-    """One or two letters that stand for a name."""
+    """One or two initials of a name."""
     words = [word for word in name.split() if word[0].isalpha()] or [name]
     return "".join(word[0] for word in words[:2]).upper()
 
 
 def file_size_text(size: int, locale: Locale) -> str:
-    """The size of a file for people."""
+    """A file size as text."""
     if size < 1_000_000:
         return formats.localise_digits(f"{max(1, round(size / 1000))} kB", locale)
     return formats.localise_digits(

@@ -41,7 +41,7 @@ class InvalidConfiguration(BadRequest):
 
 @record
 class Invite:
-    """One invite. ``stored_status`` may lag behind time; ``status_at`` never does."""
+    """One invite. ``stored_status`` may be out of date; ``status_at`` never is."""
 
     id: UUID
     partner_id: UUID
@@ -58,7 +58,7 @@ class Invite:
         return "expired" if self.stored_status == "open" and now >= self.expires_at else self.stored_status
 
     def ensure_open(self, now: datetime) -> None:
-        """A submission may be made with it. Raises InviteExpired, InviteInvalidState."""
+        """Raises InviteExpired or InviteInvalidState unless a submission may be created from it."""
         status = self.status_at(now)
         if status == "expired":
             raise InviteExpired

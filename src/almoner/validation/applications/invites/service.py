@@ -35,7 +35,7 @@ class InviteInput:
 
 
 async def create(tx: Tx, partner: Partner, change: InviteInput) -> Invite:
-    """A new invite, open for seven days. Raises IncorrectParams, InvalidConfiguration."""
+    """Create an invite, open for seven days. Raises IncorrectParams, InvalidConfiguration."""
     if found := [
         *metadata_rules.find_metadata_problems(change.metadata or {}),
         *await _redirect_problems(tx, partner, change),
@@ -95,14 +95,14 @@ async def find(tx: Tx, partner: Partner, invite_id: UUID) -> Invite | None:
 
 
 async def get_for_update(tx: Tx, scope: Scope, invite_id: UUID) -> Invite:
-    """One invite, locked until the transaction ends. Raises NotFound."""
+    """Lock one invite until the transaction ends. Raises NotFound."""
     if (found := await store.get_for_update(tx, scope, invite_id)) is None:
         raise NotFound
     return found
 
 
 async def lock_open_invite(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
-    """The open invite for a new submission, locked until the transaction ends.
+    """Lock the open invite for a new submission until the transaction ends.
 
     Raises InviteNotFound, InviteExpired, InviteInvalidState.
     """
@@ -114,7 +114,7 @@ async def lock_open_invite(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
 
 
 async def mark_completed(tx: Tx, invite: Invite) -> None:
-    """A submission was made with the invite, which the caller holds."""
+    """Complete a locked invite after a submission was created from it."""
     if not await store.mark_completed(tx, invite.id):
         raise InviteInvalidState
     completed = replace(invite, stored_status="complete")
@@ -122,7 +122,7 @@ async def mark_completed(tx: Tx, invite: Invite) -> None:
 
 
 async def expire(tx: Tx, partner: Partner, invite_id: UUID) -> Invite:
-    """End an invite before its time. Raises NotFound, InviteExpired, InviteInvalidState."""
+    """Expire an invite early. Raises NotFound, InviteExpired, InviteInvalidState."""
     (await get(tx, partner, invite_id)).ensure_open(tx.now)
     if (expired := await store.expire(tx, partner, invite_id)) is None:
         raise InviteInvalidState

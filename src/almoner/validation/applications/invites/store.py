@@ -47,7 +47,7 @@ async def insert(tx: Tx, partner: Partner, new: Invite) -> None:
 
 
 async def find(tx: Tx, scope: Scope, invite_id: UUID) -> Invite | None:
-    """One invite."""
+    """One invite; None if it does not exist."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from validation_invite where id = $1 and ($2::uuid is null or partner_id = $2)",
         invite_id,
@@ -57,7 +57,7 @@ async def find(tx: Tx, scope: Scope, invite_id: UUID) -> Invite | None:
 
 
 async def get_for_update(tx: Tx, scope: Scope, invite_id: UUID) -> Invite | None:
-    """One invite, locked until the transaction ends."""
+    """Lock one invite until the transaction ends; None if it does not exist."""
     row = await tx.fetchrow(
         f"""
         select {_COLUMNS} from validation_invite where id = $1 and ($2::uuid is null or partner_id = $2)
@@ -109,7 +109,7 @@ async def record_expiries(tx: Tx, limit: int) -> list[Invite]:
 
 
 async def expire(tx: Tx, partner: Partner, invite_id: UUID) -> Invite | None:
-    """Let an open invite end now; None when it is not open, or not the partner's."""
+    """Expire an open invite now; None if it is not open, or not the partner's."""
     row = await tx.fetchrow(
         f"""
         update validation_invite set status = 'expired', status_changed_at = $3
@@ -125,6 +125,6 @@ async def expire(tx: Tx, partner: Partner, invite_id: UUID) -> Invite | None:
 
 @across_partners("sweep")
 async def next_expiry_at(tx: Tx) -> datetime | None:
-    """When the next open invite expires, or should have."""
+    """When the next open invite expires, or was due to expire."""
     found: datetime | None = await tx.fetchval("select min(expires_at) from validation_invite where status = 'open'")
     return found

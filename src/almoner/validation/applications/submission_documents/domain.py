@@ -1,4 +1,4 @@
-"""Documents that were handed in with an application (settled 4 and 8)."""
+"""Documents uploaded with an application (settled 4 and 8)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,7 +33,7 @@ class SubmissionNotFound(BadRequest):
 
 @dataclass(frozen=True, slots=True)
 class SubmissionDocument:
-    """One document of an application: of an invite until its submission is made, of the submission then.
+    """One document of an application: of its invite until a submission is created, then of the submission.
 
     ``document``: its file.
     """

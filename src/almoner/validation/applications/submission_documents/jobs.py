@@ -1,6 +1,6 @@
-"""For how long documents are kept: as long as anything that they are evidence for needs them, and no longer (V6).
+"""Retention of documents: each is deleted once no record needs it as evidence (V6).
 
-What is left of one then is its row: its hash, its size, its kind, and of which record it was. Decisions stay.
+Its row stays: hash, size, kind and the record it belonged to. So do decisions.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ async def delete_expired_documents(retention_periods: RetentionPeriods, tx: Tx, 
         if until is not None and until <= tx.now:
             await documents.delete(tx, ALL_PARTNERS, document.id)
         else:
-            soon = tx.now + RETENTION_CHECK_INTERVAL  # by then an administrator may have set another term
+            soon = tx.now + RETENTION_CHECK_INTERVAL  # by then an administrator may have set a shorter retention
             again[document.id] = soon if until is None else min(until, soon)
     await documents.schedule_retention_checks(tx, again)
     return len(due)

@@ -1,7 +1,7 @@
 """Operations on documents of submissions.
 
-What shows that the nonprofit is registered is evidence of its validation request, too; what shows that the applicant
-speaks for it, of the agent's verification. Reviewers find it there.
+Evidence of the registration is attached to the validation request, evidence that the applicant represents the nonprofit
+to the agent verification. Reviewers see it there.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ async def add_to_submission(
 
 
 async def _attach(tx: Tx, partner: Partner, checked: EvidenceTargets, handed_in: Sequence[SubmissionDocument]) -> None:
-    """Let whoever reviews a check find what shows it."""
+    """Attach documents to the records that they are evidence for."""
     shows: dict[Kind, list[UUID]] = {"validation_request": [], "agent_verification": []}
     for one in handed_in:
         shows[one.type].append(one.document.id)
@@ -104,7 +104,7 @@ async def assign_to_submission(
 ) -> list[str]:
     """Move a locked invite's documents to its new submission.
 
-    ``named``: ids that were given; the answer is those of them that are no document of this invite.
+    ``named``: document IDs as given. Returns those that are no document of this invite.
     """
     partner, held = Partner(invite.partner_id), await list_by_invite(tx, invite)
     await store.assign_to_submission(tx, partner, [one.id for one in held], submission_id)

@@ -1,4 +1,4 @@
-"""SQL for documents of submissions: which files they are is kept here, the files themselves by ``documents``."""
+"""SQL that links files to submissions and invites; the files themselves are stored by ``documents``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ def _row(record: Record) -> SubmissionDocumentRecord:
 
 
 async def insert(tx: Tx, partner: Partner, new: SubmissionDocumentRecord) -> None:
-    """Store a new one."""
+    """Store a new document record."""
     await tx.execute(
         f"insert into validation_submission_document ({_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7)",
         new.id,
@@ -70,7 +70,7 @@ async def list_by_invite(tx: Tx, partner: Partner, invite_id: UUID) -> list[Subm
 
 @across_partners("held")
 async def find_by_file(tx: Tx, document_id: UUID) -> SubmissionDocumentRecord | None:
-    """The one that a file was handed in as."""
+    """The record of a file; None if it has none."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from validation_submission_document where document_id = $1", document_id
     )
@@ -124,7 +124,7 @@ async def assign_to_submission(tx: Tx, partner: Partner, ids: Sequence[UUID], su
 
 @across_partners("sweep")
 async def list_for_unused_invites(tx: Tx, invite_ids: Sequence[UUID]) -> list[UUID]:
-    """The files, not deleted yet, of invites that no submission was made with."""
+    """The files, not deleted yet, of invites without a submission."""
     rows = await tx.fetch(
         """
         select d.id from validation_submission_document s join document d on d.id = s.document_id

@@ -1,4 +1,4 @@
-"""Self-checks of submissions: none waits for what has ended, and each answer was told once."""
+"""Self-checks of submissions: none waits for ended checks, and each result was reported once."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
 """Corrections of undecided submissions: unconfirmed email address and registration number.
 
-A submission keeps what was asked: another address is another verification, and the request keeps what was given before.
+Earlier values are kept: another address starts another verification, and the request stores the previous number.
 """
 
 from uuid import UUID
@@ -25,10 +25,7 @@ Scope = Partner | AllPartners
 
 
 async def correct_email(tx: Tx, scope: Scope, submission_id: UUID, email: str) -> Submission | None:
-    """Verify the applicant at another email address; None if limits forbid an email.
-
-    Raises NotFound, InvalidState.
-    """
+    """Verify the applicant at another email address; None if limits forbid an email. Raises NotFound, InvalidState."""
     locked = await submission_evaluation.get_for_update(tx, scope, submission_id)
     agent = locked.check_records.agent
     if not ((locked.is_open or locked.is_resumed_by_appeal) and agent is not None and agent.is_unconfirmed):
@@ -45,12 +42,12 @@ async def correct_registry_number(
 ) -> Submission:
     """Look the nonprofit up by another register or number.
 
-    Raises NotFound, InvalidState, and what ``requests.correct`` raises.
+    Raises NotFound, InvalidState, and what ``requests.correct_registry_number`` raises.
     """
     if (row := await store.get_for_update(tx, scope, submission_id)) is None:
         raise NotFound
     if (request_id := row["validation_request_id"]) is not None:
-        # What rests on the request, or decides it, at this moment is waited for, and seen below.
+        # Wait for concurrent decisions and new references to the request; the reload below sees them.
         await validation_requests.lock_exclusively(tx, request_id)
     locked = await submission_evaluation.get_for_update(tx, scope, submission_id)
     if locked.validation_request_id is None or not may_correct_registry_number(locked):
@@ -63,7 +60,7 @@ async def correct_registry_number(
 
 
 async def emit_updated(tx: Tx, submission: Submission) -> Submission:
-    """As it is now, under the lock."""
+    """Emit the locked submission's update event, and return the reloaded submission."""
     row = await store.find(tx, ALL_PARTNERS, submission.id)
     assert row is not None, "it is held"
     new = (await loader.load_submissions(tx, Partner(submission.partner_id), [row]))[0]

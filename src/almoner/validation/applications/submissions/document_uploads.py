@@ -1,4 +1,4 @@
-"""Documents that are handed in by the interface: with a submission, or with an invite before there is one."""
+"""Documents uploaded by API: to a submission, or to an invite before there is one."""
 
 from almoner.kit.errors import Forbidden, NotFound
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
@@ -24,7 +24,7 @@ def ensure_key_may_upload(kind: KeyKind, invite: str | None) -> None:
 
 
 async def upload_to_invite(tx: Tx, partner: Partner, text: str, kind: Kind, upload: StoredFile) -> SubmissionDocument:
-    """Hand one in with an open invite. Raises InviteNotFound, InviteExpired, InviteInvalidState."""
+    """Upload a document to an open invite. Raises InviteNotFound, InviteExpired, InviteInvalidState."""
     named = tx.ids.parse("validationinvite", text)
     invite = None if named is None else await invites.find(tx, partner, named)
     if invite is None:

@@ -1,7 +1,7 @@
-"""Validation submissions: the record, its states, and the answer that follows from its checks.
+"""Validation submissions: the record, its states, and the result that follows from its checks.
 
-The answer is given when every check has ended, and not before: it is then the same in whichever order they ended, with
-every reason why (spec 3.5; settled 4 to 6).
+The result is set when every check has ended, so it does not depend on their order and has every reason (spec 3.5;
+settled 4 to 6).
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ SUBMISSION: Final = Lifecycle(
     "validation_submission",
     {
         "pending": frozenset({"processed", "succeeded", "failed"}),  # settled 5
-        "processed": frozenset({"succeeded", "failed"}),  # what could not be decided was, later
+        "processed": frozenset({"succeeded", "failed"}),  # undecided checks were decided later
         "failed": frozenset({"processed", "succeeded"}),  # by an appeal alone (settled 4)
     },
 )
@@ -43,12 +43,13 @@ AppealStatus = Literal["open", "upheld", "reversed"]
 
 EndState = Literal["answered", "undecided"]
 ERASE_AFTER: Final[Mapping[EndState, timedelta]] = {"answered": timedelta(days=30), "undecided": timedelta(days=180)}
-"""Who applied is forgotten that long after the end, as agents who never confirmed are (V6): later where the partner has
-yet to decide.
+"""Applicants' personal data are erased this long after the end, as for unconfirmed agents (V6).
+
+``undecided`` is longer, since the partner has yet to decide.
 """
 
 _NOT_ELIGIBLE: Final[RejectionReason] = "not_eligible"
-"""Why the check of a nonprofit fails that is valid, and of a type that the configuration does not allow."""
+"""Why the check of a valid nonprofit fails: the configuration does not allow its organisation type."""
 
 
 class OrganisationNotFound(BadRequest):
@@ -135,7 +136,7 @@ class SubmissionOrganisation:
 
 @dataclass(frozen=True, slots=True)
 class PendingReview:
-    """Why, and since when, a reviewer is asked about the validation request."""
+    """Why a reviewer must decide the validation request, and since when."""
 
     reasons: tuple[str, ...]
     since: datetime
@@ -151,7 +152,7 @@ class RequestedEvidence:
 
 @dataclass(frozen=True, slots=True)
 class LatestAppeal:
-    """The newest appeal against a submission's answer. ``completed``: the reversed answer was given."""
+    """The newest appeal against a submission's result. ``completed``: the new result after a reversal was set."""
 
     id: UUID
     status: AppealStatus
@@ -161,11 +162,12 @@ class LatestAppeal:
 
 @dataclass(frozen=True, slots=True)
 class CheckRecords:
-    """The current records of a submission's checks. None: the check is not run.
+    """The current records of a submission's checks.
 
-    ``asked_nonprofit``: since when the nonprofit is asked about the applicant. ``evaluated``: None until it was, and
-    for requests that are decided. ``alone``: whether such a request was made with it, and bears nothing else.
-    ``appeal``: the newest, None where nobody has appealed. ``requested_evidence``: by check, until it has come.
+    None: the check is not run. ``asked_nonprofit``: since when the nonprofit is asked about the applicant.
+    ``evaluated``: None until it was, and for decided requests. ``alone``: whether the submission created the request
+    and no other record uses it. ``appeal``: the newest, None without one. ``requested_evidence``: by check, until it
+    arrives.
     """
 
     configuration: Configuration
@@ -185,10 +187,10 @@ class CheckRecords:
 class Submission:
     """One submission with the records of its checks.
 
-    ``checks``: those of its configuration when it was made. ``organisation_name``: as it was given, or that of the
-    organisation then. ``own_applicant``: where no agent is verified. ``partner_fields``: answers by the ids of the
-    partner's own questions. ``failure_reasons``: by check, as partners see them. ``overridden_checks``: checks that
-    count as passed since an appeal was reversed.
+    ``checks``: those of its configuration at creation. ``organisation_name``: as given, or that of the organisation at
+    creation. ``own_applicant``: if no agent is verified. ``partner_fields``: answers by the IDs of the partner's own
+    questions. ``failure_reasons``: by check, as partners see them. ``overridden_checks``: checks that count as passed
+    after a reversed appeal.
     """
 
     id: UUID
@@ -237,7 +239,7 @@ class Submission:
 
     @property
     def applicant(self) -> Applicant:
-        """Who applies."""
+        """The applicant."""
         agent = self.check_records.agent
         return self.own_applicant if agent is None else Applicant(agent.first_name, agent.last_name, agent.email)
 
@@ -323,7 +325,7 @@ def _eligibility(check_records: CheckRecords) -> CheckStatus:
         return "passed" if eligibility.results.status == "pass" else "failed"
     if eligibility.status not in ("cannot_define_eligibility", "cancelled"):
         return "pending"
-    # Where every activity is allowed nothing has to be decided (settled 5).
+    # If every activity is allowed, there is nothing to decide (settled 5).
     return (
         "passed"
         if check_records.configuration.allowed_activity_sub_tags is None
@@ -332,7 +334,7 @@ def _eligibility(check_records: CheckRecords) -> CheckStatus:
 
 
 def _cancelled(check_records: CheckRecords, check: Check) -> CheckStatus:
-    """Of a check that ended without a result: nothing has to be decided that the partner asks for no more."""
+    """The status of a check that ended without a result: passed if the configuration no longer requires it."""
     return "undecided" if check_records.configuration.runs_check(check) else "passed"
 
 
@@ -375,8 +377,8 @@ class NonprofitInput:
 class SubmissionInput:
     """The requested values of a submission; IDs as text.
 
-    One of ``organisation_id``, ``validation_request_id`` and ``details`` says of which nonprofit. ``documents``: of the
-    invite, by their ids; those that are not named come along all the same.
+    One of ``organisation_id``, ``validation_request_id`` and ``details`` identifies the nonprofit. ``documents``: IDs
+    of the invite's documents; all of them are attached even if not listed.
     """
 
     configuration_id: str | None = None
@@ -397,7 +399,7 @@ class SubmissionInput:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionFilters:
-    """The filters of the list. ``words``: each must be found."""
+    """The filters of the list. ``words``: each must match."""
 
     statuses: Sequence[SubmissionStatus] = ()
     configuration_ids: Sequence[UUID] | None = None

@@ -1,4 +1,4 @@
-"""What reviewers ask applicants for instead of rejecting a check: a requirement until it has come."""
+"""Evidence that reviewers request from applicants instead of rejecting a check: a requirement until it arrives."""
 
 from uuid import UUID
 
@@ -15,13 +15,13 @@ from almoner.validation.applications.submissions.requirements import (
 
 
 def requestable_evidence(submission: Submission, check: Check) -> list[str]:
-    """What its applicant may be asked for."""
+    """The evidence that may be requested from its applicant."""
     correctable = may_correct_registry_number(submission)
     return [one for one in REQUESTABLE.get(check, ()) if one != CORRECTION or correctable]
 
 
 async def lock_pending(tx: Tx, check: Check, subject_id: UUID) -> list[Submission]:
-    """The undecided submissions, locked, whose applicant can be asked about this check."""
+    """Lock the undecided submissions whose applicant can be asked about this check."""
     found = [
         await submission_evaluation.get_for_update(tx, ALL_PARTNERS, one)
         for one in await store.list_by_checks(tx, check, [subject_id])
@@ -45,6 +45,6 @@ async def list_awaited_evidence(tx: Tx, kind: str, subject_id: UUID) -> list[Req
 
 
 async def request_evidence(tx: Tx, submission: Submission, check: Check, evidence: str, by: str) -> Submission:
-    """Ask the applicant of a locked submission for one thing that is requestable."""
+    """Request one of the ``requestable_evidence`` from the applicant of a locked submission."""
     await store.request_evidence(tx, Partner(submission.partner_id), submission.id, check, evidence, by)
     return await corrections.emit_updated(tx, submission)

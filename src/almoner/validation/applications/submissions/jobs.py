@@ -1,4 +1,4 @@
-"""Background work of submissions: evaluating them once their checks tell what became of them, and forgetting."""
+"""Background work of submissions: evaluate them once their checks end, and erase personal data."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -37,42 +37,42 @@ async def evaluate(context: JobContext, job: JobOf[service.Evaluate]) -> Result:
 
 @tasks.reacts_to(DECIDED)
 async def on_request_decided(tx: Tx, decided: Sequence[RequestDecidedEvent]) -> None:
-    """Validation requests were decided."""
+    """Evaluate the submissions of decided validation requests."""
     await service.evaluate_after_request_decisions(tx, [one.request for one in decided])
 
 
 @tasks.reacts_to(configurations_domain.CHANGED)
 async def on_configuration_changed(tx: Tx, changed: Sequence[SubmissionConfigurationChangedEvent]) -> None:
-    """Configurations were changed."""
+    """Evaluate the undecided submissions of changed configurations."""
     for reported in changed:
         await service.evaluate_after_configuration_change(tx, Partner(reported.partner), reported.configuration)
 
 
 @tasks.reacts_to_events(agents_domain.EVENTS["approved"], agents_domain.EVENTS["rejected"])
 async def on_agent_decided(tx: Tx, events: Sequence[Event]) -> None:
-    """Agents were decided about."""
+    """Evaluate the submissions of decided agents."""
     await service.evaluate_after_check_results(tx, "agent_verification", record_ids(tx, "agentverification", events))
 
 
 @tasks.reacts_to_events(monitoring_domain.UPDATED)
 async def on_monitoring_updated(tx: Tx, events: Sequence[Event]) -> None:
-    """The results of monitoring changed."""
+    """Evaluate submissions whose monitoring results changed."""
     await service.evaluate_after_check_results(tx, "compliance", record_ids(tx, "monitoringsubscription", events))
 
 
 @tasks.reacts_to(monitoring_domain.STATUS_CHANGED)
 async def on_monitoring_changed(tx: Tx, changed: Sequence[SubscriptionStatusChangedEvent]) -> None:
-    """Monitoring is live, or has ended."""
+    """Evaluate submissions whose monitoring became live or ended."""
     await service.evaluate_after_check_results(tx, "compliance", [one.subscription for one in changed])
 
 
 @tasks.reacts_to_events(eligibility_domain.UPDATED)
 async def on_eligibility_updated(tx: Tx, events: Sequence[Event]) -> None:
-    """The results of eligibility changed."""
+    """Evaluate submissions whose eligibility results changed."""
     await service.evaluate_after_check_results(tx, "eligibility", record_ids(tx, "eligibilitysubscription", events))
 
 
 @tasks.reacts_to(eligibility_domain.ENDED)
 async def on_eligibility_ended(tx: Tx, ended: Sequence[SubscriptionEndedEvent]) -> None:
-    """Eligibility has ended."""
+    """Evaluate submissions whose eligibility subscription ended."""
     await service.evaluate_after_check_results(tx, "eligibility", [one.subscription for one in ended])

@@ -1,4 +1,4 @@
-"""Reading submissions with what their checks have come to: a handful of statements, however many submissions."""
+"""Loads submissions with the results of their checks in a fixed number of statements."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,6 +1,6 @@
 """What an application still needs from the applicant or the nonprofit; pure.
 
-A list that is empty means that nobody outside has to act. What reviewers have to do is told beside that, never alone.
+An empty list means that nobody outside has to act. Work of reviewers is listed with it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ ACCEPTED: Final[dict[RequirementCode, tuple[str, ...]]] = {
     "review": (),
 }
 CORRECTION: Final = "corrected_registry_number"
-"""The alternative to documents where the number may be wrong."""
+"""The alternative to documents if the number may be wrong."""
 _CERTIFICATE: Final = ("registration_certificate",)
 _EVIDENCE: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("not_listed", "wrong_check_digit", "no_longer_listed", "removed", "terminated"), _CERTIFICATE),
@@ -52,7 +52,7 @@ _EVIDENCE: Final[dict[str, tuple[str, ...]]] = {
     "main_charity_not_active": ("registration_certificate", "governing_document"),
     "insolvent": ("registration_certificate", "insolvency_discharge"),
 }
-"""By reason the documents, each of which answers it; every other reason asks for those of ``ACCEPTED``."""
+"""The documents that answer a reason, any one of which suffices; other reasons accept those of ``ACCEPTED``."""
 
 
 REQUESTABLE: Final[Mapping[Check, tuple[str, ...]]] = {
@@ -62,15 +62,16 @@ REQUESTABLE: Final[Mapping[Check, tuple[str, ...]]] = {
     ),
     "agent_verification": ("letter_of_authority",),
 }
-"""What a reviewer may ask the applicant for, by check."""
+"""The evidence that a reviewer may request from the applicant, by check."""
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One thing that is missing. ``accepted``: alternatives; ``due``: the deadline, if any.
+    """One thing that is missing.
 
-    ``reasons``: why the registers alone do not prove it; ``registry_name``, ``registry_number``: what was looked up.
-    ``requested``: by a reviewer, who asked for this alone.
+    ``accepted``: alternatives; ``due``: the deadline, if any. ``reasons``: why the registers alone do not prove it;
+    ``registry_name``, ``registry_number``: what was looked up. ``requested``: whether a reviewer requested exactly
+    this.
     """
 
     check: Check
@@ -103,7 +104,7 @@ class Requirement:
 
 
 def requirements_of(submission: Submission) -> list[Requirement]:
-    """All that is missing, in the order of the checks; empty when nobody outside must act."""
+    """Everything that is missing, in the order of the checks; empty when nobody outside must act."""
     if not (submission.is_open or submission.is_resumed_by_appeal):
         return []
     looks = {
@@ -121,7 +122,7 @@ def requirements_of(submission: Submission) -> list[Requirement]:
 
 
 def _of_nonprofit(submission: Submission) -> list[Requirement]:
-    """A request that registers alone do not answer waits for evidence, and with some of it for a reviewer."""
+    """The requirements of a pending request: evidence if the registers do not suffice, then its review."""
     evaluated, request = submission.check_records.pending_review, submission.check_records.request
     if evaluated is None or request is None or not evaluated.reasons:
         return []
@@ -139,7 +140,7 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
                 requested=True,
             )
         ]
-    # What the scanner has refused nobody can look at.
+    # A document that the scanner rejected cannot be reviewed.
     if any(one.deleted_at is None and not one.refused for one in request.documents):
         return [Requirement("validation_request", "review", "reviewer", evaluated.since)]
     correctable = may_correct_registry_number(submission)
@@ -149,7 +150,7 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
             "registration_evidence",
             "applicant",
             evaluated.since,
-            # No due: nothing ends a request but a decision (spec 3.4), and evidence is looked at whenever it comes.
+            # No deadline: only a decision ends a request (spec 3.4), and late evidence is still reviewed.
             accepted=accepted,
             reasons=reasons,
             registry_name=request.details.registry_name,
@@ -160,7 +161,7 @@ def _of_nonprofit(submission: Submission) -> list[Requirement]:
 
 
 def _is_awaited(submission: Submission, requested: RequestedEvidence) -> bool:
-    """Whether neither a document nor another number has come since, by whatever way."""
+    """Whether neither a document nor a corrected number has arrived since the request."""
     request, evaluated = submission.check_records.request, submission.check_records.pending_review
     if request is None or evaluated is None or evaluated.since > requested.requested_at:
         return False
@@ -183,7 +184,7 @@ def may_correct_registry_number(submission: Submission) -> bool:
 
 
 def _answers(reasons: Sequence[str], *, correctable: bool) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """What answers all reasons at once, else each by itself."""
+    """Accepted alternatives with the reasons they answer: one set for all reasons if possible, else one per reason."""
     each = [_answer(reason, correctable=correctable) for reason in reasons]
     common = tuple(one for one in each[0] if all(one in other for other in each))
     if common:
@@ -197,7 +198,7 @@ def _answer(reason: str, *, correctable: bool) -> tuple[str, ...]:
 
 
 def _of_compliance(submission: Submission) -> list[Requirement]:
-    """Matches with watch lists are compared by a person."""
+    """Open watch list matches need a reviewer."""
     monitoring = submission.check_records.monitoring
     if monitoring is None or monitoring.status != "live" or monitoring.screened_at is None:
         return []
@@ -205,12 +206,12 @@ def _of_compliance(submission: Submission) -> list[Requirement]:
 
 
 def _of_agent(submission: Submission) -> list[Requirement]:
-    """The applicant's and the nonprofit's terms are those of the links that they were mailed."""
+    """The requirements of the agent check; deadlines are those of the emailed links."""
     agent = submission.check_records.agent
     if agent is None:
         return []
     if agent.is_unconfirmed:
-        # A link that was mailed anew, as after an appeal, asks from then on.
+        # A link emailed again, as after an appeal, restarts the term.
         since = agent.expires_at - LIFETIME if agent.expires_at else agent.created_at
         return [_mailed("confirmation", "applicant", since, agent.expires_at)]
     requested = submission.check_records.requested_evidence.get("agent_verification")

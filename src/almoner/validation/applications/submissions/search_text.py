@@ -8,27 +8,27 @@ from almoner.kit.ids import Ids
 from almoner.nonprofits.organisations.domain import extract_search_terms, normalise_search_text
 
 _NEVER: Final = "?"
-"""In no searched text: what a query without any word finds."""
+"""A word that no search text contains, so that a query without words finds nothing."""
 
 
 def search_text_of(names: Iterable[str], number: str | None) -> str:
-    """The words of a submission, each name once: whatever the nonprofit is called, and its number."""
+    """The searchable words of a submission: the nonprofit's names, each once, and its number."""
     return " ".join(filter(None, (*dict.fromkeys(map(normalise_search_text, names)), number_search_text(number))))
 
 
 def number_search_text(number: str | None) -> str:
-    """A number as it was given and in one piece: ``85-0196605`` is found as ``850196605``, too."""
+    """A number as given and without separators, so that ``85-0196605`` is also found as ``850196605``."""
     stated = normalise_search_text(number)
     return " ".join(dict.fromkeys((stated, stated.replace(" ", ""))))
 
 
 def search_words_of(query: str | None) -> tuple[str, ...]:
-    """The words that must all be there; none where nothing is asked."""
+    """The words that must all match; none without a query."""
     return (extract_search_terms(query) or (_NEVER,)) if query else ()
 
 
 def parse_ids(ids: Ids, name: str, texts: Sequence[str], type_: str, wrong: list[str]) -> tuple[UUID, ...] | None:
-    """Parse the IDs in a query parameter; None if there are none. Problems go to ``wrong``."""
+    """Parse the IDs in a query parameter; None if there are none. Problems are appended to ``wrong``."""
     found = [ids.parse(type_, text) for text in texts]
     if None in found:
         wrong.append(f"query.{name} must hold ids of type {type_}")

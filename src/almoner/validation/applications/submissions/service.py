@@ -1,6 +1,6 @@
 """Creates and evaluates submissions; all checks of the configuration start at once.
 
-Whatever changes one holds its row first. The checks tell by events what became of them (``jobs``).
+Every change locks the row first. Checks report their results by events (``jobs``).
 """
 
 from collections.abc import Collection
@@ -84,7 +84,7 @@ _LONGEST_NAME: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class _NonprofitSubject:
-    """Which nonprofit: an organisation, or a request that is pending. ``given``: its id as it was given, if it was."""
+    """The nonprofit: an organisation, or a pending request. ``given``: its ID as given, None if it was not."""
 
     organisation: Organisation | None
     request: ValidationRequest | None
@@ -92,28 +92,28 @@ class _NonprofitSubject:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name shown to people."""
         return next(iter(self.names), "")
 
     @property
     def names(self) -> list[str]:
-        """All that it is called, what people are shown first."""
+        """All its names, the one shown to people first."""
         known = [self.organisation.shown_name, self.organisation.name] if self.organisation else []
         return [*known, *([self.request.details.name] if self.request else [])]
 
     @property
     def number(self) -> str | None:
-        """Its number, as its register has it or as it was said."""
+        """Its number, from its register or as stated."""
         if self.organisation is not None:
             return self.organisation.registry_number
         return self.request.details.registry_number if self.request else None
 
 
 async def create(tx: Tx, partner: Partner, submission_input: SubmissionInput) -> Submission:
-    """A new submission with all its checks, which start with it, in the same transaction.
+    """Create a submission and start all its checks in the same transaction.
 
-    An invite that is named is complete then, and its documents are those of the submission. Raises the errors of
-    ``domain``, of invites, and of validation requests; IncorrectParams naming all that is missing.
+    A given invite is completed, and its documents move to the submission. Raises the errors of ``domain``, of invites
+    and of validation requests; IncorrectParams naming everything that is missing.
     """
     invite, configuration = await _load_invite_and_configuration(tx, partner, submission_input)
     if wrong := _problems(submission_input, configuration):
@@ -141,7 +141,7 @@ async def create(tx: Tx, partner: Partner, submission_input: SubmissionInput) ->
 async def _load_invite_and_configuration(
     tx: Tx, partner: Partner, submission_input: SubmissionInput
 ) -> tuple[Invite | None, Configuration]:
-    """The invite, held, and the configuration."""
+    """Lock the invite, if given, and load the configuration."""
     invite = None
     if submission_input.validation_invite_id is not None:
         if submission_input.configuration_id is not None:
@@ -168,7 +168,7 @@ async def _load_invite_and_configuration(
 
 
 def _problems(submission_input: SubmissionInput, configuration: Configuration) -> list[str]:
-    """One sentence for all that is missing or too much."""
+    """One sentence for every missing or surplus value."""
     wrong = []
     named = [submission_input.organisation_id, submission_input.validation_request_id]
     if sum(one is not None for one in named) > 1:
@@ -194,7 +194,7 @@ def _problems(submission_input: SubmissionInput, configuration: Configuration) -
     wrong += configurations_domain.find_answer_problems(configuration.partner_fields, answers)
     if (
         submission_input.validation_invite_id is not None
-    ):  # who was invited answers; what a partner itself knows is its own affair
+    ):  # required questions bind invited applicants only, not the partner itself
         wrong += [
             f"body.partnerFields.{field.id} is required: the configuration asks it of who is invited"
             for field in configurations_domain.unanswered_fields(configuration.partner_fields, answers)
@@ -207,7 +207,7 @@ def _problems(submission_input: SubmissionInput, configuration: Configuration) -
 async def _find_nonprofit(
     tx: Tx, partner: Partner, submission_input: SubmissionInput, configuration: Configuration
 ) -> _NonprofitSubject:
-    """Which nonprofit, asked of its registry where nobody knows it yet."""
+    """The nonprofit; starts a validation request if there is no accepted one for it."""
     if submission_input.organisation_id is not None:
         return _NonprofitSubject(
             await _get_organisation(tx, partner, submission_input.organisation_id),
@@ -223,7 +223,7 @@ async def _find_nonprofit(
     if before is not None and before.organisation_id is not None:
         known = await organisations.get(tx, partner, before.organisation_id)
         if known.active:
-            return _NonprofitSubject(known, before)  # it is not asked again
+            return _NonprofitSubject(known, before)  # the accepted request is reused
     return _NonprofitSubject(None, await validation_requests.create(tx, partner, details))
 
 
@@ -276,7 +276,7 @@ async def _get_request(tx: Tx, partner: Partner, text: str) -> _NonprofitSubject
 
 
 async def _get_listed(tx: Tx, partner: Partner, details: validation_requests_domain.NonprofitDetails) -> Organisation:
-    """The organisation of a number: a configuration without a validation request has nobody else to ask."""
+    """The active organisation of a number, for configurations that run no validation request."""
     try:
         found = await organisations.get_by_number(
             tx, partner, details.country_code, details.registry_name, details.registry_number
@@ -296,7 +296,7 @@ async def _start_submission(
     about: _NonprofitSubject,
     invite: Invite | None,
 ) -> Submission:
-    """The submission, its checks under way. Each check is asked of the organisation, else of the request."""
+    """Insert the submission and start its checks, each on the organisation, else on the request."""
     known, request = about.organisation, about.request
     whom = CheckSubject(
         tx.ids.text("organisation", known.id) if known else None,
@@ -342,7 +342,7 @@ async def get(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
 
 
 async def get_for_update(tx: Tx, scope: Scope, submission_id: UUID) -> Submission:
-    """Lock one until the transaction ends. Raises NotFound."""
+    """Lock one submission until the transaction ends. Raises NotFound."""
     return await submission_evaluation.get_for_update(tx, scope, submission_id)
 
 
@@ -360,10 +360,10 @@ def serialise_for_api(tx: Tx, submission: Submission) -> ValidationSubmissionRes
 async def apply_appeal_reversal(
     tx: Tx, scope: Scope, submission_id: UUID, status: SubmissionStatus, passed: Collection[Check]
 ) -> Submission:
-    """Change a failed submission's status after an appeal.
+    """Change a failed submission's status after an appeal, and emit one event.
 
-    ``passed``: the checks that count as passed from now on, beside those of earlier appeals. Told once. Raises
-    NotFound, InvalidState.
+    ``passed``: the checks that count as passed from now on, in addition to those of earlier appeals. Raises NotFound,
+    InvalidState.
     """
     locked = await submission_evaluation.get_for_update(tx, scope, submission_id)
     locked = replace(
@@ -378,7 +378,7 @@ async def apply_appeal_reversal(
 
 
 async def correct_email(tx: Tx, scope: Scope, submission_id: UUID, email: str) -> Submission | None:
-    """Verify the applicant at another address; None where limits forbid a mail. Raises NotFound, InvalidState."""
+    """Verify the applicant at another address; None if limits forbid an email. Raises NotFound, InvalidState."""
     return await corrections.correct_email(tx, scope, submission_id, email)
 
 
@@ -387,7 +387,7 @@ async def correct_registry_number(
 ) -> Submission:
     """Look the nonprofit up by another register or number.
 
-    Raises NotFound, InvalidState, and what ``requests.correct`` raises.
+    Raises NotFound, InvalidState, and what ``requests.correct_registry_number`` raises.
     """
     return await corrections.correct_registry_number(tx, scope, submission_id, registry_name, number)
 
@@ -419,7 +419,7 @@ async def evaluate_after_configuration_change(tx: Tx, partner: Partner, configur
 async def erase_personal_data(tx: Tx, limit: int = BATCH) -> int:
     """Erase applicants and their answers after the retention period (V6); returns how many.
 
-    Who was verified as an agent is kept, or forgotten, with that verification.
+    Applicants verified as agents are erased with that verification.
     """
     return sum(
         [

@@ -1,4 +1,4 @@
-"""Starting the checks of a submission, in its transaction (spec 4.7)."""
+"""Starts the checks of a submission, in its transaction (spec 4.7)."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -18,7 +18,7 @@ from almoner.validation.ongoing.monitoring import service as monitoring
 class CheckSubject:
     """The organisation or validation request that a check is about, by text ID.
 
-    ``suffix``: the test value of the sandbox that followed the id which was given; it is monitoring's (settled 9).
+    ``suffix``: the sandbox test value that followed the given ID, for monitoring (settled 9).
     """
 
     organisation_id: str | None
@@ -47,7 +47,7 @@ async def start_agent_verification(
         submission_input.details.website if submission_input.details else None,
         language,
     )
-    by = configuration.display_name  # as its form and its mails call the partner
+    by = configuration.display_name  # the partner's name in the form and emails
     return (
         await agents.create(tx, partner, stated, email_check=configuration.email_verification, requester_name=by)
     ).id

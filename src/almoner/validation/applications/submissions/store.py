@@ -38,7 +38,7 @@ _COLUMNS: Final = (
 )
 _SELECT: Final = f"select {_COLUMNS} from validation_submission"
 UNINDEXED: Final = "(search_name || '')"
-"""The same, for words too short for the index of words."""
+"""The same without the word index, for words too short for it."""
 _INDEXED: Final = 3
 
 
@@ -48,7 +48,7 @@ def search_column_for(word: str) -> str:
 
 
 def fields_of_row(row: Record) -> dict[str, object]:
-    """The members of a submission that its own row has."""
+    """The fields of a submission that are columns of its row."""
     values = {name: row[name] for name in _COLUMNS.split(", ")}
     applicant = Applicant(values.pop("first_name"), values.pop("last_name"), values.pop("email"))
     listed = {"checks": tuple(row["checks"]), "overridden_checks": tuple(row["overridden_checks"])}
@@ -60,7 +60,7 @@ def _owner(scope: Scope) -> UUID | None:
 
 
 async def insert(tx: Tx, partner: Partner, new: Submission, search_name: str) -> None:
-    """Store a new one."""
+    """Store a new submission."""
     await tx.execute(
         """
         insert into validation_submission (
@@ -98,14 +98,14 @@ async def insert(tx: Tx, partner: Partner, new: Submission, search_name: str) ->
 
 
 async def find(tx: Tx, scope: Scope, submission_id: UUID) -> Record | None:
-    """One row."""
+    """One row; None if it does not exist."""
     return await tx.fetchrow(
         f"{_SELECT} where id = $1 and ($2::uuid is null or partner_id = $2)", submission_id, _owner(scope)
     )
 
 
 async def get_for_update(tx: Tx, scope: Scope, submission_id: UUID) -> Record | None:
-    """One row, locked until the transaction ends."""
+    """Lock one row until the transaction ends; None if it does not exist."""
     return await tx.fetchrow(
         f"{_SELECT} where id = $1 and ($2::uuid is null or partner_id = $2) for no key update",
         submission_id,
@@ -140,13 +140,13 @@ async def override_checks(tx: Tx, submission_id: UUID, checks: Sequence[Check]) 
 
 @across_partners("held")
 async def set_failure_reasons(tx: Tx, submission_id: UUID, reasons: Mapping[str, object]) -> None:
-    """Why a locked one, which has failed, fails now."""
+    """Store the current failure reasons of a locked failed submission."""
     await tx.execute("update validation_submission set failure_reasons = $2 where id = $1", submission_id, reasons)
 
 
 @across_partners("held")
 async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, words: str) -> None:
-    """Fill in the organisation of a locked one, which had none; ``words``: it is found by, too."""
+    """Set the organisation of a locked submission that had none. ``words``: added to its search text."""
     await tx.execute(
         """
         update validation_submission set organisation_id = $2, search_name = search_name || ' ' || $3
@@ -160,7 +160,7 @@ async def set_organisation(tx: Tx, submission_id: UUID, organisation_id: UUID, w
 
 @across_partners("followers")
 async def lock_failed_by_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[UUID]:
-    """Submissions that failed before these requests were accepted, locked until the transaction ends."""
+    """Lock the submissions that failed before these requests were accepted."""
     rows = await tx.fetch(
         """
         select id from validation_submission
@@ -176,7 +176,7 @@ async def lock_failed_by_requests(tx: Tx, request_ids: Sequence[UUID]) -> list[U
 async def list_organisations_by_submission(
     tx: Tx, submission_ids: Sequence[UUID]
 ) -> dict[UUID, SubmissionOrganisation]:
-    """The organisation of each submission as it is shown now, from the submission or its request."""
+    """The current organisation of each submission, from the submission or its request."""
     rows = await tx.fetch(
         """
         select s.id as submission_id, o.id, o.name, o.country_code, o.types
@@ -197,7 +197,7 @@ async def list_organisations_by_submission(
 async def list_pending_reviews(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, PendingReview]:
     """The last evaluation of each pending validation request, and since when it is in review.
 
-    Not what was seen before register or number were corrected.
+    Evaluations before a correction of register or number are ignored.
     """
     rows = await tx.fetch(
         """
@@ -227,7 +227,7 @@ async def set_agent_verification(tx: Tx, submission_id: UUID, verification_id: U
 
 @across_partners("held")
 async def add_search_words(tx: Tx, submission_id: UUID, words: str) -> None:
-    """Have a locked one found by these words, too."""
+    """Add words to the search text of a locked submission."""
     await tx.execute(
         "update validation_submission set search_name = search_name || ' ' || $2 where id = $1", submission_id, words
     )
@@ -277,7 +277,7 @@ async def email_corrected_at(tx: Tx, submission_id: UUID) -> datetime | None:
 
 
 async def list_representation_request_times(tx: Tx, verification_ids: Sequence[UUID]) -> dict[UUID, datetime]:
-    """By agent verification since when its nonprofit is asked about the applicant, while it has not answered."""
+    """By agent verification, when its nonprofit was asked about the applicant, if it has not answered."""
     rows = await tx.fetch(
         """
         select verification_id, asked_at from agent_representation_request
@@ -292,7 +292,7 @@ async def list_representation_request_times(tx: Tx, verification_ids: Sequence[U
 async def list_requested_evidence_by_check(
     tx: Tx, submission_ids: Sequence[UUID]
 ) -> dict[UUID, dict[Check, RequestedEvidence]]:
-    """What reviewers asked for, by submission and check, while no readable document has been uploaded since."""
+    """The evidence that reviewers requested and no readable document has answered, by submission and check."""
     rows = await tx.fetch(
         """
         select e.validation_submission_id, e.type, e.evidence, e.requested_at from requested_evidence e
@@ -354,7 +354,7 @@ _OF_CHECK: Final = {
 
 @across_partners("followers")
 async def list_by_checks(tx: Tx, check: str, ids: Sequence[UUID]) -> list[UUID]:
-    """The submissions that have not ended of these requests, subscriptions or verifications."""
+    """The unfinished submissions of these requests, subscriptions or verifications."""
     rows = await tx.fetch(
         f"""
         select id from validation_submission

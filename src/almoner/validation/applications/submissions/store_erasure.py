@@ -22,12 +22,11 @@ _ERASABLE: Final[Mapping[EndState, str]] = {
     "answered": f"{_PERSONAL} and status in ('succeeded', 'failed')",
     "undecided": f"{_PERSONAL} and status = 'processed'",
 }
-"""Those that ended with something personal, and are not appealed against, nor were after that moment.
-What an appeal has taken up may take longer, and its end is to be told."""
+"""Ended submissions that still have personal data, without an appeal that is open, incomplete or ended after $1."""
 
 
 async def first_erasure_due_at(tx: Tx, end_state: EndState, appealed_before: datetime) -> datetime | None:
-    """When the oldest ended submission with personal data ended."""
+    """When the longest-ended submission that still has personal data ended."""
     found: datetime | None = await tx.fetchval(
         f"select processed_at from {_ERASABLE[end_state]} order by processed_at limit 1", appealed_before
     )
@@ -37,7 +36,7 @@ async def first_erasure_due_at(tx: Tx, end_state: EndState, appealed_before: dat
 async def erase_personal_data(tx: Tx, end_state: EndState, ended_before: datetime, limit: int) -> int:
     """Erase personal data of submissions that ended in this state before a time; returns how many.
 
-    They are held first and looked at again: no appeal is seen that was made after the first statement began.
+    Rows are locked first and the condition is checked again, so that an appeal committed before the lock is seen.
     """
     held = await tx.fetch(
         f"""

@@ -1,4 +1,4 @@
-"""SQL for what was applied for before."""
+"""SQL for previous applications."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -30,7 +30,7 @@ async def list_previous_applications(
 ) -> list[Record]:
     """Earlier applications with name, organisation, submission and request, newest first; filters combine.
 
-    Each condition stands by itself, as its index wants it; a list of patterns would read every row.
+    Each word is a condition of its own, so that the index is used; a list of patterns would scan every row.
     """
     conditions, values = ["partner_id = $1"], list[object]()
     for column, ids in (("organisation_id", organisation_ids), ("validation_request_id", request_ids)):

@@ -1,7 +1,7 @@
 """Evaluates submissions by their checks and reports the result (settled 5 and 6).
 
-Its row is held while the checks are read: of two that end at the same moment the second is seen by whoever comes
-second, so that the answer is given once, and by all of them.
+The row is locked while the checks are read. If two checks end at once, the transaction that locks second sees both, so
+the result is set exactly once.
 """
 
 from dataclasses import replace
@@ -49,7 +49,7 @@ async def evaluate_submission(tx: Tx, submission_id: UUID) -> Submission | None:
 
 
 async def set_organisation(tx: Tx, submission: Submission) -> None:
-    """Store the organisation of one that is held, once its details have proved valid: it is found by that, too."""
+    """Store the organisation of a locked submission once its request was accepted, and index its name."""
     if (known := submission.check_records.organisation) is not None:
         await store.set_organisation(tx, submission.id, known.id, search_text.search_text_of([known.name], None))
 
@@ -73,7 +73,7 @@ async def update_failure_reasons(tx: Tx, submission: Submission) -> Submission:
 
 
 async def _emit_changed(tx: Tx, new: Submission) -> ValidationSubmissionResponse:
-    """Tell that it has changed, and whoever writes to the applicant; the record that was told."""
+    """Emit the public and the internal event of a change; returns the emitted record."""
     reported = schemas.submission_response(tx, new)
     await outbox.emit(tx, new.partner_id, domain.UPDATED, reported)
     await outbox.emit_internal(

@@ -1,4 +1,4 @@
-"""Self-checks of appeals: that each is decided in time, by somebody else, and followed."""
+"""Self-checks of appeals: each is decided in time, by another operator, and completed."""
 
 from typing import Final
 

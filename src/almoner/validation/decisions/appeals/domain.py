@@ -16,21 +16,24 @@ from almoner.validation.decisions.reviews.domain import ReviewRefused
 
 APPEAL: Final = Lifecycle("appeal", {"open": frozenset({"upheld", "reversed"})})
 Appellant = Literal["partner", "applicant", "visitor"]
-"""Who appeals. The applicant does so by the link of our mails, and has shown by that whose address it is; a visitor has
-come by the form, or by the link of its invite, which others may know, and has shown nothing."""
+"""Who appeals.
+
+The applicant used an emailed link, which proves the address. A visitor used the form or its invite link, which others
+may know, and has proved nothing.
+"""
 
 
 MAX_TEXT: Final = 5000
 _BUSINESS_DAYS: Final = 10
 ERASE_AFTER: Final = timedelta(days=30)
-"""What an appeal says is forgotten that long after its decision, as who applied is (V6)."""
+"""An appeal's text is erased this long after its decision, like applicants' personal data (V6)."""
 _SATURDAY: Final = 5
 
 APPLICANT_ERASED: Final = "the applicant was forgotten after the application had ended: they have to apply again"
-"""Why nothing is appealed against, nor reversed, where nobody knows any more who applied."""
+"""Why nothing can be appealed or reversed once the applicant's personal data were erased."""
 
 REASONS: Final = ("decision_stands", "no_new_evidence")
-"""Why an appeal is turned down."""
+"""The reason codes for upholding a decision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +46,16 @@ class AppealChangedEvent:
 
 
 CHANGED: Final = InternalEvent("internal.appeal_changed", AppealChangedEvent)
-"""Told when one is made and when it is decided."""
+"""Emitted when an appeal is created and when it is decided."""
 
 
 @dataclass(frozen=True, slots=True)
 class Appeal:
-    """One appeal. ``first_decided_by``: operators who may not decide it.
+    """One appeal.
 
-    ``overridable_checks``: the checks that count as passed for this submission since it was reversed. ``completed_at``:
-    when every check had ended since then, and the answer was given anew.
+    ``first_decided_by``: operators who may not decide it. ``overridable_checks``: the checks that count as passed for
+    this submission after a reversal. ``completed_at``: when every check had ended after that and the new result was
+    set.
     """
 
     id: UUID
@@ -81,7 +85,7 @@ class Appeal:
 
 
 def decision_due_at(created: datetime) -> datetime:
-    """Ten business days later (Monday to Friday, holidays included)."""
+    """Ten business days after ``created`` (Monday to Friday, holidays included)."""
     moment, left = created, _BUSINESS_DAYS
     while left:
         moment += timedelta(days=1)
@@ -92,8 +96,8 @@ def decision_due_at(created: datetime) -> datetime:
 def overridable_checks(submission: Submission) -> tuple[Check, ...]:
     """The failed checks that a reversal counts as passed.
 
-    What only ended with its validation request was never looked at: it is taken up again, and not overruled. Nor is the
-    agent, about whom there is a new decision, nor what failed after the answer: nobody has appealed against that.
+    Excluded: checks that ended unevaluated with the validation request, which are resumed instead; the agent, who gets
+    a new decision; and checks that failed after the result, which is not appealed.
     """
     stands, refused = _independent_checks(submission), submission.failure_reasons or {}
     failed = submissions_domain.failed_checks(submissions_domain.check_statuses(submission))
@@ -101,7 +105,7 @@ def overridable_checks(submission: Submission) -> tuple[Check, ...]:
 
 
 def _independent_checks(submission: Submission) -> set[Check]:
-    """The checks that tell by themselves what becomes of them after a reversal."""
+    """The checks that get a result of their own after a reversal."""
     parts = submission.check_records
     found: set[Check] = {"agent_verification"}
     if parts.monitoring is not None and parts.monitoring.results.compliance is None:
@@ -118,7 +122,7 @@ def check_statuses(submission: Submission, overruled: Sequence[Check]) -> Mappin
 
 
 def is_rejection_reversible(agent: AgentVerification | None) -> bool:
-    """Whether a rejected agent could be let through: not where nobody knows any more who it was."""
+    """Whether a rejected agent could be approved: not once the applicant's personal data were erased."""
     return agent is None or agent.status != "rejected" or agent.email is not None
 
 

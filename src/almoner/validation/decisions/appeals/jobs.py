@@ -29,29 +29,29 @@ async def complete_reversal(context: JobContext, job: JobOf[service.CompleteReve
 
 @tasks.reacts_to_events(agents_domain.EVENTS["approved"], agents_domain.EVENTS["rejected"])
 async def on_agent_decided(tx: Tx, events: Sequence[Event]) -> None:
-    """Agents were decided about."""
+    """Complete reversals whose agents were decided."""
     await service.complete_reversals_after_checks(tx, "agent", record_ids(tx, "agentverification", events))
 
 
 @tasks.reacts_to_events(monitoring_domain.UPDATED)
 async def on_monitoring_updated(tx: Tx, events: Sequence[Event]) -> None:
-    """The results of monitoring changed."""
+    """Complete reversals whose monitoring results changed."""
     await service.complete_reversals_after_checks(tx, "monitoring", record_ids(tx, "monitoringsubscription", events))
 
 
 @tasks.reacts_to(monitoring_domain.STATUS_CHANGED)
 async def on_monitoring_changed(tx: Tx, changed: Sequence[SubscriptionStatusChangedEvent]) -> None:
-    """Monitoring is live, or has ended."""
+    """Complete reversals whose monitoring became live or ended."""
     await service.complete_reversals_after_checks(tx, "monitoring", [one.subscription for one in changed])
 
 
 @tasks.reacts_to_events(eligibility_domain.UPDATED)
 async def on_eligibility_updated(tx: Tx, events: Sequence[Event]) -> None:
-    """The results of eligibility changed."""
+    """Complete reversals whose eligibility results changed."""
     await service.complete_reversals_after_checks(tx, "eligibility", record_ids(tx, "eligibilitysubscription", events))
 
 
 @tasks.reacts_to(eligibility_domain.ENDED)
 async def on_eligibility_ended(tx: Tx, ended: Sequence[SubscriptionEndedEvent]) -> None:
-    """Eligibility has ended."""
+    """Complete reversals whose eligibility subscription ended."""
     await service.complete_reversals_after_checks(tx, "eligibility", [one.subscription for one in ended])

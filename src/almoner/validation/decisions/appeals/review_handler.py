@@ -1,4 +1,4 @@
-"""How appeals are shown to reviewers, and decided by them: with all that the refused checks had to show."""
+"""Shows appeals to reviewers with the evidence of the failed checks, and applies their decisions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -39,7 +39,7 @@ class AppealReviewHandler:
 
     @property
     def reason_codes(self) -> Sequence[str]:
-        """Why one is turned down."""
+        """The reason codes for upholding a decision."""
         return domain.REASONS
 
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
@@ -61,7 +61,7 @@ class AppealReviewHandler:
         steps = [replace(step, name=f"{title}: {step.name}") for title, shown in evidence for step in shown.steps]
         handed_in = await submission_documents.list_by_submission(tx, Partner(submission.partner_id), submission.id)
         documents = [one for _, shown in evidence for one in shown.documents]
-        documents += [one.document.id for one in handed_in]  # for checks that ask nobody for documents, too
+        documents += [one.document.id for one in handed_in]  # also for checks that use no documents
         title = f"Was it right to refuse {submission.organisation_name}?"
         compared = [
             ValueComparison(f"{what.capitalize()}: {one.label.lower()}", one.stated, one.listed)
@@ -97,7 +97,7 @@ class AppealReviewHandler:
     async def accept(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
-        """The refusal was wrong. Raises NotFound, ReviewRefused."""
+        """Reverse the original decision. Raises NotFound, ReviewRefused."""
         return await service.reverse_original_decision(tx, scope, subject_id, decision)
 
     async def reject(
@@ -131,7 +131,7 @@ def _refusals(submission: Submission) -> list[Fact]:
 
 
 async def _original_decisions(tx: Tx, submission: Submission) -> list[Fact]:
-    """The decisions that are appealed against, with their notes."""
+    """The decisions that are appealed, with their notes."""
     subjects = [
         ReviewSubject("validation_request", submission.validation_request_id, submission.partner_id)
         if submission.validation_request_id

@@ -42,7 +42,7 @@ BATCH: Final = 1000
 
 
 async def create(tx: Tx, scope: Scope, submission_id: UUID, text: str, appellant: Appellant) -> Appeal:
-    """Ask for a second look, by another operator. Raises NotFound, InvalidState."""
+    """Create an appeal, to be decided by another operator. Raises NotFound, InvalidState."""
     locked = await submissions.get_for_update(tx, scope, submission_id)
     if locked.status != "failed":
         raise InvalidState(f"the validation submission is {locked.status}: only a failed one may be appealed against")
@@ -94,7 +94,7 @@ def review_subject_for(appeal: Appeal) -> ReviewSubject:
 
 
 async def lock_with_submission(tx: Tx, scope: Scope, appeal_id: UUID) -> tuple[Appeal, Submission]:
-    """Lock its submission and itself until the transaction ends. Raises NotFound."""
+    """Lock the appeal's submission, then the appeal, until the transaction ends. Raises NotFound."""
     submission = await submissions.get_for_update(tx, scope, (await get(tx, scope, appeal_id)).submission_id)
     locked = await store.get_for_update(tx, appeal_id)
     assert locked is not None, "appeals are never deleted"
@@ -110,10 +110,10 @@ async def uphold_original_decision(tx: Tx, scope: Scope, appeal_id: UUID, decisi
 
 
 async def reverse_original_decision(tx: Tx, scope: Scope, appeal_id: UUID, decision: ReviewDecision) -> Appeal:
-    """Decide an open appeal: every failed check is overridden. Raises NotFound, ReviewRefused.
+    """Reverse the original decision in an open appeal.
 
-    A rejected request is accepted, a rejected agent approved (settled 4). What watch lists and activities say stays as
-    it is, and counts as passed for this submission alone.
+    Raises NotFound, ReviewRefused. A rejected request is accepted, a rejected agent approved (settled 4). Watch list
+    and activity results stay unchanged and count as passed for this submission only.
     """
     held, submission = await lock_with_submission(tx, scope, appeal_id)
     parts = submission.check_records
@@ -125,7 +125,9 @@ async def reverse_original_decision(tx: Tx, scope: Scope, appeal_id: UUID, decis
         await monitoring.resume_after_appeal(tx, parts.monitoring.id)
     if parts.eligibility is not None:
         await eligibility.resume_after_appeal(tx, parts.eligibility.id)
-    if parts.request is not None and parts.request.status == "rejected":  # not by another submission's appeal already
+    if (
+        parts.request is not None and parts.request.status == "rejected"
+    ):  # another submission's appeal may have reversed it
         await validation_requests.reverse_rejection(tx, ALL_PARTNERS, parts.request.id, anew)
     if parts.agent is not None and parts.agent.status == "rejected":
         confirmed = held.created_at if held.appellant == "applicant" else None
@@ -134,12 +136,12 @@ async def reverse_original_decision(tx: Tx, scope: Scope, appeal_id: UUID, decis
     if settled is None:
         await _emit_submission_updated(tx, decided)
     else:
-        await _emit_changed(tx, decided)  # the answer itself was told
+        await _emit_changed(tx, decided)  # the result itself was already emitted
     return decided
 
 
 async def complete_reversal(tx: Tx, submission_id: UUID) -> Submission | None:
-    """Answer the submission of a reversed appeal once all checks have ended."""
+    """Set the result of a submission with a reversed appeal once all checks have ended; None before."""
     locked = await submissions.get_for_update(tx, ALL_PARTNERS, submission_id)
     before = await store.find_latest(tx, ALL_PARTNERS, submission_id)
     if locked.status != "failed" or before is None or not before.awaits_outcome:
@@ -171,7 +173,10 @@ async def next_erasure_at(tx: Tx) -> datetime | None:
 
 
 async def _lock_agent(tx: Tx, submission: Submission) -> AgentVerification | None:
-    """Its agent, held: who is being forgotten at this moment is waited for, and who appeals is forgotten no more."""
+    """Lock and load its agent verification; None without one.
+
+    Waits for a concurrent erasure of its personal data and prevents a later one.
+    """
     if submission.agent_verification_id is None:
         return None
     await agents.lock_review_subject(tx, submission.agent_verification_id)
@@ -179,7 +184,7 @@ async def _lock_agent(tx: Tx, submission: Submission) -> AgentVerification | Non
 
 
 async def _list_deciders(tx: Tx, submission: Submission) -> tuple[str, ...]:
-    """Who may not decide: monitoring looks at the records of the same body in other registers, too."""
+    """The operators who may not decide, including those who decided on merged records in other registers."""
     named = submission.organisation_id
     records = [] if named is None else [named, *(one.id for one in await organisations.list_merged_records(tx, named))]
     return await store.list_deciders(tx, Partner(submission.partner_id), submission, records)
@@ -193,7 +198,7 @@ async def _store_decision(tx: Tx, held: Appeal, decided: Appeal, decision: Revie
 
 
 async def _emit_submission_updated(tx: Tx, appeal: Appeal) -> None:
-    """Tell the partner, with the submission as its GET shows it, and whoever writes to the applicant."""
+    """Emit the submission's update event with the record as a GET returns it, and the internal event."""
     submission = await submissions.get(tx, ALL_PARTNERS, appeal.submission_id)
     await outbox.emit(tx, appeal.partner_id, submissions_domain.UPDATED, submissions.serialise_for_api(tx, submission))
     await _emit_changed(tx, appeal)

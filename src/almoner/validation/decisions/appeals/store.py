@@ -26,7 +26,7 @@ def _appeal(row: Record) -> Appeal:
 
 
 async def insert(tx: Tx, partner: Partner, new: Appeal) -> None:
-    """Store a new one."""
+    """Store a new appeal."""
     await tx.execute(
         """
         insert into appeal (
@@ -47,7 +47,7 @@ async def insert(tx: Tx, partner: Partner, new: Appeal) -> None:
 
 
 async def find(tx: Tx, scope: Scope, appeal_id: UUID) -> Appeal | None:
-    """One appeal."""
+    """One appeal; None if it does not exist."""
     partner_id = scope.id if isinstance(scope, Partner) else None
     row = await tx.fetchrow(
         f"select {_COLUMNS} from appeal where id = $1 and ($2::uuid is null or partner_id = $2)", appeal_id, partner_id
@@ -57,7 +57,7 @@ async def find(tx: Tx, scope: Scope, appeal_id: UUID) -> Appeal | None:
 
 @across_partners("held")
 async def get_for_update(tx: Tx, appeal_id: UUID) -> Appeal | None:
-    """One appeal, locked until the transaction ends."""
+    """Lock one appeal until the transaction ends; None if it does not exist."""
     row = await tx.fetchrow(f"select {_COLUMNS} from appeal where id = $1 for no key update", appeal_id)
     return _appeal(row) if row else None
 
@@ -97,13 +97,13 @@ async def store_decision(tx: Tx, decided: Appeal) -> bool:
 
 @across_partners("held")
 async def mark_completed(tx: Tx, appeal_id: UUID) -> None:
-    """The answer that follows from a locked one, which was reversed, is given now."""
+    """Record that the new result of a locked reversed appeal was set."""
     await tx.execute("update appeal set completed_at = $2 where id = $1", appeal_id, tx.now)
 
 
 @across_partners("sweep")
 async def first_erasure_due_at(tx: Tx) -> datetime | None:
-    """When the oldest decided appeal with a text was decided."""
+    """When the longest-decided appeal that still has a text was decided."""
     found: datetime | None = await tx.fetchval(
         "select min(decided_at) from appeal where text is not null and decided_at is not null"
     )
@@ -130,8 +130,8 @@ async def erase_texts(tx: Tx, decided_before: datetime, limit: int) -> int:
 async def list_deciders(tx: Tx, partner: Partner, submission: Submission, records: Sequence[UUID]) -> tuple[str, ...]:
     """The operators who decided the failed checks of a submission and its earlier appeals.
 
-    The applicant is the same at an address that was corrected: what was decided of the verification before counts, too.
-    ``records``: those of its organisation in whichever register: each is compared with watch lists by itself.
+    Decisions on verifications that were replaced by an address correction count too. ``records``: its organisation's
+    records in all registers, each of which is screened separately.
     """
     rows = await tx.fetch(
         """

@@ -1,4 +1,4 @@
-"""Self-checks of reviews: that nobody is asked about what is decided, and that decisions are kept once."""
+"""Self-checks of reviews: no decided subject has an open review, and decisions are stored once."""
 
 from typing import Final
 

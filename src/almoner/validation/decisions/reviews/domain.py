@@ -1,4 +1,4 @@
-"""Reviews: what a person is asked to decide, who holds it, and what was decided."""
+"""Reviews: what an operator must decide, who has claimed it, and the decision."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ REVIEW: Final = Lifecycle("review", {"open": frozenset({"decided", "withdrawn"})
 Kind = Literal["validation_request", "agent_verification", "match", "screening", "appeal"]
 Status = Literal["open", "decided", "withdrawn"]
 Verdict = Literal["accepted", "rejected", "reopened"]
-"""``reopened``: what was decided before is taken back."""
+"""``reopened``: the previous decision is withdrawn."""
 
 ID_TYPES: Final[Mapping[Kind, str]] = {
     "validation_request": "validationrequest",
@@ -27,13 +27,13 @@ ID_TYPES: Final[Mapping[Kind, str]] = {
 }
 """A review is identified by its subject's ID, whose type determines the kind."""
 CLAIM_DURATION: Final = timedelta(minutes=15)
-"""How long, in real time, nobody else decides what somebody was claimed_fingerprint."""
+"""How long, in real time, a claim keeps others from deciding the case."""
 HANDOVER_DURATION: Final = timedelta(days=1)
-"""How long, in real time, a case waits for the person that it was handed over to."""
+"""How long, in real time, a case is reserved for the person it was handed over to."""
 NOT_SHOWN: Final = bytes(32)
-"""The fingerprint of a claim whose holder has not been shown the evidence: no evidence has it."""
+"""The fingerprint of a claim whose holder has not seen the evidence; no evidence has this value."""
 WAITING_TARGET: Final = timedelta(days=2)
-"""Within which a case should be decided, unless something else was promised: to whom appeals, ten business days."""
+"""How soon a case should be decided unless another deadline was promised, such as ten business days for appeals."""
 MAX_NOTE_LENGTH: Final = 2000
 _APPEAL: Final = re.compile(r"By appeal (sandbox_)?appeal_[0-9a-z]{26}(?=: )")
 
@@ -93,10 +93,10 @@ def queue_script(name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ReviewDecision:
-    """A decision: verdict, reason, who and why.
+    """A decision: verdict, reason, operator and note.
 
-    ``reason_code``: of a rejection. ``by``: ``operator_...``, ``sandbox`` or ``rules``. ``note``: on what evidence, 1
-    to 2000 characters.
+    ``reason_code``: of a rejection. ``by``: ``operator_...``, ``sandbox`` or ``rules``. ``note``: the evidence it is
+    based on, 1 to 2000 characters.
     """
 
     verdict: Verdict
@@ -113,7 +113,7 @@ class ReviewDecision:
 
     @classmethod
     def from_appeal(cls, appeal: str, decided: "ReviewDecision") -> "ReviewDecision":
-        """The decision that a reversed appeal makes of a rejection."""
+        """The decision by which a reversed appeal overturns a rejection."""
         return cls("accepted", None, decided.by, f"By appeal {appeal}: {decided.note}"[:MAX_NOTE_LENGTH])
 
 
@@ -128,9 +128,10 @@ class RecordedDecision:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """One review. ``claimed_fingerprint``: of the evidence its claimant saw last.
+    """One review.
 
-    ``claimed_until`` is real time, the other moments are business time.
+    ``claimed_fingerprint``: of the evidence that its claimant saw last. ``claimed_until`` is real time, the other times
+    are business time.
     """
 
     id: UUID
@@ -168,7 +169,7 @@ class ReviewHistory:
 
 
 Fact = tuple[str, str | None]
-"""The name of a fact, and its value for people."""
+"""The name of a fact, and its value as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,7 @@ class ValueComparison:
 
 @dataclass(frozen=True, slots=True)
 class ReviewEvidence:
-    """The evidence shown to a reviewer. ``links``: public pages of sources, by their names."""
+    """The evidence shown to a reviewer. ``links``: public pages of sources, by name."""
 
     title: str
     facts: Sequence[Fact]
@@ -194,7 +195,7 @@ class ReviewEvidence:
 
 @dataclass(frozen=True, slots=True)
 class RelatedSubject:
-    """Another record that may be about the same. ``relation``: by what, in words."""
+    """Another record that may be about the same subject. ``relation``: why, in words."""
 
     subject: ReviewSubject
     relation: str
@@ -220,7 +221,7 @@ class ReviewNote:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredConflict:
-    """Who must not decide a case, and why."""
+    """An operator who must not decide a case, and why."""
 
     by: str
     at: datetime
@@ -240,7 +241,7 @@ class SecondLook:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How often second looks agreed with the first decisions of one person about one kind."""
+    """How often second looks agreed with one person's first decisions of one kind."""
 
     by: str
     kind: Kind
@@ -250,7 +251,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class DailyFigures:
-    """One kind on one day: how many were decided, how many within the promise, and the median wait in seconds."""
+    """One kind on one day: how many were decided, how many of them on time, and the median wait in seconds."""
 
     kind: Kind
     day: date
@@ -260,7 +261,7 @@ class DailyFigures:
 
 
 MIN_LOOKS: Final = 20
-"""Fewer second looks say nothing about a person."""
+"""Fewer second looks are not significant for a person."""
 
 
 def agreement_interval(looks: int, agreed: int) -> tuple[float, float]:
@@ -274,9 +275,10 @@ def agreement_interval(looks: int, agreed: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class ReviewFilters:
-    """The filters of the queue. ``holder``: who has claimed it; ``asked_until``: since when it waits at least.
+    """The filters of the queue.
 
-    ``free_for``: what nobody holds, and this person may decide. ``due_until``: what is due by then.
+    ``holder``: who has claimed it; ``asked_until``: waiting since this time or longer. ``free_for``: unclaimed cases
+    that this person may decide. ``due_until``: cases due by then.
     """
 
     kind: Kind | None = None

@@ -21,20 +21,17 @@ class ReviewHandler(Protocol):
         ...
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
-        """All that a person should see before deciding. Raises NotFound."""
+        """Load everything that a reviewer should see before deciding. Raises NotFound."""
         ...
 
     async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
-        """Other records, of all partners, that may be about the same nonprofit, person or address."""
+        """List other records, of all partners, that may be about the same nonprofit, person or address."""
         ...
 
     async def accept(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
-        """Accept the subject.
-
-        Raises NotFound, InvalidState.
-        """
+        """Accept the subject. Raises NotFound, InvalidState."""
         ...
 
     async def reject(
@@ -49,8 +46,5 @@ class ReopenHandler(Protocol):
     """Reopens decisions of one kind."""
 
     async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
-        """Reopen a decision.
-
-        Raises NotFound, ReviewNotOpen.
-        """
+        """Reopen a decision. Raises NotFound, ReviewNotOpen."""
         ...

@@ -1,7 +1,7 @@
 """The review queue: requesting, claiming and deciding reviews.
 
-Whose subject it is calls ``ask``, ``record_decision`` and ``withdraw_review`` in the transaction of its own change,
-after it has locked the subject: locks are taken in this order everywhere, the subject's first, then its review's.
+A subject's service calls ``request_review``, ``record_decision`` and ``withdraw_review`` in the transaction of its own
+change, after locking the subject. Lock order everywhere: first the subject, then its review.
 """
 
 import secrets
@@ -79,7 +79,7 @@ class ReviewView:
     claimed_until: datetime | None
     conflicts: Sequence[DeclaredConflict] = ()
     current: bool = True
-    """Whether whoever holds it was shown this very evidence."""
+    """Whether the claimant was shown exactly this evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class ReviewContext:
 async def request_review(
     tx: Tx, subject: ReviewSubject, reasons: Sequence[str], due_at: datetime | None = None
 ) -> None:
-    """Open a review for these reasons, or add them to the open one. ``due_at``: by when its decision was promised."""
+    """Open a review for these reasons, or add them to the open one. ``due_at``: the promised decision time, if any."""
     await store.open_review(tx, subject, list(dict.fromkeys(reasons)), due_at or tx.now + WAITING_TARGET)
 
 
@@ -121,7 +121,7 @@ async def review_history_of(tx: Tx, subject: ReviewSubject) -> ReviewHistory:
 
 @dataclass(frozen=True, slots=True)
 class DossierHistory:
-    """Reviews and decisions of a subject, as its dossier has them."""
+    """Reviews and decisions of a subject, as shown in its dossier."""
 
     reviews: Sequence[DossierReviewResponse]
     decisions: Sequence[DossierDecisionResponse]
@@ -131,7 +131,7 @@ class DossierHistory:
 async def load_dossier_history(
     tx: Tx, subject: ReviewSubject, messages: Mapping[str, str] = MappingProxyType({})
 ) -> DossierHistory:
-    """All reviews and decisions of a subject, without what operators noted. ``messages``: the texts of reasons."""
+    """All reviews and decisions of a subject, without operators' notes. ``messages``: the texts of reasons."""
     history = await review_history_of(tx, subject)
     return DossierHistory(
         [
@@ -160,7 +160,7 @@ async def load_dossier_history(
 async def claim_for_review(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewView:
     """Show the evidence to an operator and claim the review for them, unless they declared a conflict of interest.
 
-    Looking again holds it for longer. Raises NotFound.
+    Viewing again extends the claim. Raises NotFound.
     """
     subject = await _lock_subject(tx, case, subject_id)
     review = await store.lock_open_review(tx, subject)
@@ -189,7 +189,7 @@ async def view_review(tx: Tx, case: ReviewHandler, subject_id: UUID) -> ReviewVi
 
 
 async def load_context(tx: Tx, case: ReviewHandler, subject: ReviewSubject) -> ReviewContext:
-    """What other reviewers know of a subject, for operators alone: it is about other partners' records, too."""
+    """Load reviewers' notes and related decisions, for operators only: they concern other partners' records too."""
     related = await case.list_related(tx, subject.id)
     decided, waiting = await store.list_related_decisions(tx, related, MAX_RELATED) if related else ([], [])
     return ReviewContext(await store.list_notes(tx, subject), decided, waiting)
@@ -198,7 +198,7 @@ async def load_context(tx: Tx, case: ReviewHandler, subject: ReviewSubject) -> R
 async def claim_next(tx: Tx, filters: ReviewFilters, by: str, cases: Mapping[Kind, ReviewHandler]) -> Review | None:
     """Claim the oldest unclaimed review that this operator may decide.
 
-    None while there is none, or where somebody else was faster: then the caller tries again in another transaction.
+    None if there is none, or if another operator was faster; the caller then retries in another transaction.
     """
     found = await store.list_open_reviews(tx, replace(filters, free_for=by), 1)
     if not found:
@@ -209,7 +209,7 @@ async def claim_next(tx: Tx, filters: ReviewFilters, by: str, cases: Mapping[Kin
 
 
 async def ensure_claimed(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
-    """One's own case, locked.
+    """Lock a case that this operator has claimed.
 
     Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed.
     """
@@ -228,7 +228,7 @@ async def prolong_claim(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) 
 
 
 async def hand_over(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str, to: Person) -> ReviewSubject:
-    """Reserve one's case for another reviewer, who is to open it first.
+    """Reserve one's case for another reviewer.
 
     Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed, HandoverRefused.
     """
@@ -260,7 +260,10 @@ async def declare_conflict(tx: Tx, case: ReviewHandler, subject_id: UUID, by: st
 
 
 async def get_second_look(tx: Tx, review_id: UUID, by: str) -> SecondLook:
-    """One that waits for this person. Raises NotFound if none does, or for who decided first or declared a conflict."""
+    """A second look that waits for this person.
+
+    Raises NotFound if there is none, or if the person decided first or declared a conflict.
+    """
     look = await store_second_looks.get_for_update(tx, review_id)
     if look is None or look.decided_by is not None or look.first_by == by:
         raise NotFound
@@ -270,7 +273,7 @@ async def get_second_look(tx: Tx, review_id: UUID, by: str) -> SecondLook:
 
 
 async def decide_second_look(tx: Tx, case: ReviewHandler, review_id: UUID, decision: ReviewDecision) -> SecondLook:
-    """Answer a second look, which changes nothing but the figures. Raises NotFound, ReviewRefused."""
+    """Record a second look, which affects the statistics only. Raises NotFound, ReviewRefused."""
     _ensure_known_reason(case, decision)
     look = await store_second_looks.get_for_update(tx, review_id)
     if look is None:
@@ -358,7 +361,7 @@ async def _lock_subject(tx: Tx, case: ReviewHandler, subject_id: UUID) -> Review
 
 
 async def _lock_open_review(tx: Tx, subject: ReviewSubject, by: str) -> Review:
-    """The subject's open review, locked, which nobody else holds."""
+    """Lock the subject's open review. Raises ReviewNotOpen, ReviewClaimedByAnother."""
     review = await store.lock_open_review(tx, subject)
     if review is None:
         raise ReviewNotOpen(await _not_open_message(tx, subject))
@@ -382,7 +385,7 @@ async def _reviewer_name(tx: Tx, by: str | None) -> str:
 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
-    """How much waits, and since when."""
+    """Report how many reviews wait, and since when."""
     waiting = {kind: (count, oldest) for kind, count, oldest in await store.count_open_reviews(tx)}
     for kind in KINDS:
         count, oldest = waiting.get(kind, (0, tx.now))
@@ -391,7 +394,7 @@ async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
 
 
 async def collect_decision_metrics(tx: Tx, telemetry: Telemetry) -> None:
-    """Who decided how often, and how long it took. It reads all that was ever decided by people."""
+    """Report decisions by person, and waiting times. Reads all decisions ever made by people."""
     for by, kind, verdict, count in await store.count_decisions(tx):
         telemetry.reviews.decisions.set((by, kind, verdict), count)
     for kind, counts, seconds in await store.list_waiting_times(tx, telemetry.reviews.waited.bounds):

@@ -26,7 +26,7 @@ from almoner.validation.decisions.reviews.domain import (
 )
 
 QueuePosition = tuple[datetime, UUID]
-"""Where a page of the queue ends: since when its last review waits, and which it is."""
+"""The position of a page's last review: since when it waits, and its ID."""
 _COLUMNS: Final = (
     "id, kind, subject_id, partner_id, reasons, asked_at, claimed_by, claimed_until, "
     "claimed_fingerprint, status, ended_at, due_at, country_code, script"
@@ -38,7 +38,7 @@ def _review(row: Record) -> Review:
 
 
 async def open_review(tx: Tx, subject: ReviewSubject, reasons: Sequence[str], due_at: datetime) -> None:
-    """Open the subject's review, or add to the open one the reasons that it does not have."""
+    """Open the subject's review, or add the missing reasons to the open one."""
     await tx.execute(
         """
         insert into review (
@@ -77,7 +77,7 @@ async def close_review(tx: Tx, subject: ReviewSubject, status: str) -> UUID | No
 
 
 async def insert_decision(tx: Tx, subject: ReviewSubject, decided: RecordedDecision) -> None:
-    """Store who decided what, and why."""
+    """Store a decision."""
     await tx.execute(
         """
         insert into review_decision (
@@ -98,7 +98,7 @@ async def insert_decision(tx: Tx, subject: ReviewSubject, decided: RecordedDecis
 
 
 async def lock_open_review(tx: Tx, subject: ReviewSubject) -> Review | None:
-    """The subject's open review, locked until the transaction ends."""
+    """Lock the subject's open review until the transaction ends; None if there is none."""
     row = await tx.fetchrow(
         f"""
         select {_COLUMNS} from review where kind = $1 and subject_id = $2 and status = 'open' for no key update
@@ -121,7 +121,7 @@ async def claim_review(tx: Tx, review: Review, by: str, until: datetime, shown: 
 
 
 async def release_claim(tx: Tx, review: Review) -> None:
-    """Let go of a locked review."""
+    """Remove the claim of a locked review."""
     await tx.execute(
         "update review set claimed_by = null, claimed_until = null, claimed_fingerprint = null where id = $1", review.id
     )
@@ -136,7 +136,7 @@ async def list_reviews(tx: Tx, subject: ReviewSubject) -> list[Review]:
 
 
 async def list_decisions(tx: Tx, subject: ReviewSubject) -> list[RecordedDecision]:
-    """About a subject, oldest first."""
+    """List the decisions on a subject, oldest first."""
     rows = await tx.fetch(
         """
         select verdict, reason_code, decided_by, note, decided_at, review_id
@@ -154,7 +154,7 @@ _FREE_FOR: Final = """
         where c.kind = review.kind and c.subject_id = review.subject_id and c.declared_by = $12
     )
 """
-"""Held by nobody, and without a conflict of interest."""
+"""Unclaimed, and without a conflict of interest of this operator."""
 
 
 async def list_open_reviews(
@@ -204,7 +204,7 @@ async def count_open_reviews(tx: Tx) -> list[tuple[Kind, int, datetime]]:
 
 @across_partners("operators")
 async def count_open_at_most(tx: Tx, max_count: int) -> int:
-    """How many wait, counted up to ``max_count``."""
+    """The number of open reviews, counted up to ``max_count``."""
     count: int = await tx.fetchval(
         "select count(*) from (select from review where status = 'open' limit $1) waiting", max_count
     )
@@ -234,7 +234,7 @@ async def count_decisions(tx: Tx) -> list[DecisionCount]:
 
 @across_partners("operators")
 async def list_waiting_times(tx: Tx, bounds: Sequence[Decimal]) -> list[tuple[Kind, Sequence[tuple[int, int]], float]]:
-    """Of each kind: how many decided ones waited up to which bound and no less, by its place; seconds altogether."""
+    """By kind: decided reviews per bucket of waiting time (index of the upper bound), and the total seconds."""
     rows = await tx.fetch(
         """
         select kind, array_agg(place) as places, array_agg(count) as counts, sum(seconds)::float8 as seconds from (
@@ -310,7 +310,7 @@ async def insert_conflict(tx: Tx, subject: ReviewSubject, conflict: DeclaredConf
 
 
 async def list_conflicts(tx: Tx, subject: ReviewSubject) -> list[DeclaredConflict]:
-    """Who must not decide a case."""
+    """The operators who must not decide a case, and why."""
     rows = await tx.fetch(
         """
         select declared_by, declared_at, reason from review_conflict

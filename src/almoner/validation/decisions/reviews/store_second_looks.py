@@ -1,4 +1,4 @@
-"""SQL for second looks, and for the figures of the queue."""
+"""SQL for second looks and the statistics of the queue."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -44,9 +44,9 @@ async def insert(tx: Tx, review_id: UUID, subject: ReviewSubject, decision: Revi
 async def list_waiting_second_looks(
     tx: Tx, by: str, limit: int, after: tuple[datetime, UUID] | None = None
 ) -> list[SecondLook]:
-    """What waits for a second look by this person, oldest first: nobody looks twice, or with a conflict.
+    """Reviews waiting for a second look by this person, oldest first.
 
-    ``after``: of the last one seen.
+    Excludes those they decided or have a conflict of interest with. ``after``: the position of the last one seen.
     """
     rows = await tx.fetch(
         """
@@ -66,7 +66,7 @@ async def list_waiting_second_looks(
 
 @across_partners("operators")
 async def get_for_update(tx: Tx, review_id: UUID) -> SecondLook | None:
-    """One second look, locked until the transaction ends."""
+    """Lock one second look until the transaction ends; None if it does not exist."""
     row = await tx.fetchrow(
         """
         select review_id, kind, subject_id, partner_id, first_by, selected_at, decided_by
@@ -109,7 +109,7 @@ async def list_agreement_rates(tx: Tx, since: datetime) -> list[Agreement]:
 
 @across_partners("operators")
 async def list_daily_figures(tx: Tx, since: datetime) -> Sequence[DailyFigures]:
-    """Of each kind and day since a moment: how many were decided, how many when they were due, and the median wait."""
+    """By kind and day since a time: how many were decided, how many of them on time, and the median wait."""
     rows = await tx.fetch(
         """
         select kind, (ended_at at time zone 'UTC')::date as day, count(*) as decided,
