@@ -1,4 +1,4 @@
-"""Self-checks of validation requests: none is forgotten, and none is decided unheard."""
+"""Self-checks of validation requests: none is overdue, and each decision was reported."""
 
 from typing import Final
 

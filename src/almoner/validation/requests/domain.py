@@ -1,4 +1,4 @@
-"""Validation requests: the record, its states and what can be refused (spec 2.3, 3.4; settled 4 and 5)."""
+"""Validation requests: the record, its states and rejection reasons (spec 2.3, 3.4; settled 4 and 5)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ REJECTION_MESSAGES: Final[Mapping[RejectionReason, str]] = MappingProxyType(
         "not_attributable_to_registry": "The nonprofit is not the one that the registry lists under this identifier",
     }
 )
-"""What ``rejectionReason`` says for each code."""
+"""The sentence in ``rejectionReason`` for each code."""
 
 
 OutcomeVerdict = Literal["accept", "review"]
@@ -76,11 +76,11 @@ REVIEW_REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "insolvent": "The register lists the organisation as insolvent, in administration or being wound up.",
     }
 )
-"""Why a person is asked to decide: a closed list, each with a sentence for whoever does."""
+"""The closed list of reasons for a review, each with a sentence for the reviewer."""
 
 
 OTHER_ADDRESS: Final = "other_address"
-"""An address elsewhere that is no reason to ask, as nobody else in the register has the very name."""
+"""The address differs, but that is no review reason since no other entry in the register has this exact name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ _WRONG_NUMBER_REASONS: Final = frozenset(
     "other_number_fits_better similar_number distinctive_word_differs address_disagrees removed revoked terminated "
     "merged reregistered".split()
 )
-"""Reasons that a wrong number may have: it leads nowhere, or to a body that is another one."""
+"""Review reasons that a wrong number may cause: no entry, or the entry of another body."""
 
 
 def suggests_wrong_number(reason: str) -> bool:
@@ -158,14 +158,14 @@ class RequestDecidedEvent:
 
 
 DECIDED: Final = InternalEvent("internal.validation_request_decided", RequestDecidedEvent)
-"""Told when a request is decided."""
+"""Emitted when a request is decided."""
 
 
 @dataclass(frozen=True, slots=True)
 class NonprofitDetails:
-    """What a partner states about a nonprofit.
+    """A partner's details of a nonprofit.
 
-    ``registry_name`` is the id, code or name of a registry, ``registry_number`` its number there in any spelling.
+    ``registry_name``: ID, code or name of a registry; ``registry_number``: its number there in any spelling.
     """
 
     name: str
@@ -184,9 +184,10 @@ class NonprofitDetails:
 
 @dataclass(frozen=True, slots=True)
 class ValidationRequest:
-    """One validation request. ``number_key``: its number without spelling differences.
+    """One validation request.
 
-    ``corrections``: how often register and number were corrected, the last time ``corrected_at``.
+    ``number_key``: its number without spelling differences. ``corrections``: how often register and number were
+    corrected, last at ``corrected_at``.
     """
 
     id: UUID
@@ -210,7 +211,7 @@ class ValidationRequest:
     def with_correction(
         self, registry_id: UUID, name: str, number: str, key: str, now: datetime
     ) -> "ValidationRequest":
-        """With another register or number, while nobody has decided. Raises InvalidState, UnchangedCorrection."""
+        """The undecided request with another register or number. Raises InvalidState, UnchangedCorrection."""
         if self.status != "pending" or self.corrections >= MAX_CORRECTIONS:
             raise InvalidState(f"the validation request is {self.status}, and was corrected {self.corrections} times")
         if (registry_id, key) == (self.registry_id, self.number_key):
@@ -227,14 +228,14 @@ class ValidationRequest:
     def with_acceptance(
         self, organisation_id: UUID, types: Sequence[OrganisationType], now: datetime
     ) -> "ValidationRequest":
-        """Accepted as this organisation. Raises InvalidState."""
+        """The request, accepted as this organisation. Raises InvalidState."""
         self.ensure_transition_allowed("accepted")
         return replace(
             self, status="accepted", organisation_id=organisation_id, organisation_types=tuple(types), accepted_at=now
         )
 
     def with_rejection(self, reason: RejectionReason, now: datetime) -> "ValidationRequest":
-        """Rejected. Raises InvalidState."""
+        """The request, rejected. Raises InvalidState."""
         self.ensure_transition_allowed("rejected")
         return replace(
             self,
@@ -247,7 +248,7 @@ class ValidationRequest:
     def with_rejection_reversed(
         self, organisation_id: UUID, types: Sequence[OrganisationType], now: datetime
     ) -> "ValidationRequest":
-        """Accepted after all, as an appeal has shown. Raises InvalidState unless it was rejected."""
+        """The rejected request, accepted after an appeal. Raises InvalidState unless it was rejected."""
         if self.status != "rejected":
             raise InvalidState(f"the validation request is {self.status}: there is nothing to reverse")
         return replace(
@@ -288,7 +289,7 @@ def new_request(
     number_key: str,
     now: datetime,
 ) -> ValidationRequest:
-    """A new one, pending."""
+    """A new pending request."""
     return ValidationRequest(
         id=request_id,
         partner_id=partner_id,
@@ -308,7 +309,7 @@ def new_request(
 
 
 def parse_rejection_reason(code: str | None) -> RejectionReason:
-    """The reason of a code. Raises InvalidState for one that requests do not know."""
+    """Parse a reason code. Raises InvalidState for an unknown one."""
     known = next((reason for reason in REJECTION_REASONS if reason == code), None)
     if known is None:
         raise InvalidState(f"a validation request is rejected as one of {', '.join(REJECTION_REASONS)}, not as {code}")

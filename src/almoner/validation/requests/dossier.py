@@ -68,7 +68,7 @@ class ValidationRequestDossierResponse(ResponseRecord, object_name="validation_r
 
 
 async def load_dossier(tx: Tx, scope: Partner | AllPartners, request_id: UUID) -> Dossier:
-    """All that is known of the request. Raises NotFound."""
+    """The dossier of the request. Raises NotFound."""
     request = await service.get(tx, scope, request_id)
     history = await reviews.load_dossier_history(tx, service.review_subject_for(request), REVIEW_REASONS)
     obstacle = screening_obstacle([request.details.name])

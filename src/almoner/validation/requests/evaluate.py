@@ -1,6 +1,6 @@
 """Evaluates requests by the registers' current data, and acts on the outcome.
 
-A request is accepted here, or asked of a person; it is never rejected by itself (settled 5).
+A request is accepted or sent to review; it is never rejected automatically (settled 5).
 """
 
 from dataclasses import replace
@@ -35,8 +35,8 @@ async def evaluate_request(
 ) -> Evaluation | None:
     """Evaluate a pending request, store the evidence, and accept it or ask a reviewer.
 
-    ``threshold``: how well names have to agree, 0 to 1. ``then``: what a test value of the sandbox asks for in place of
-    that. None when the request was decided, so that a second run does nothing.
+    ``threshold``: the required name agreement, 0 to 1. ``then``: the action of a sandbox test value instead. None if
+    the request was already decided, so that a second run does nothing.
     """
     locked = await store.get_for_update(tx, ALL_PARTNERS, request_id)
     if locked is None or locked.status != "pending":
@@ -51,7 +51,7 @@ async def evaluate_request(
         note = f"The register lists the identifier as active, and {agree} ({climbed.agreement:.2f})."
         await service.accept(tx, ALL_PARTNERS, locked.id, ReviewDecision("accepted", None, "rules", note))
     else:
-        if occasion == "corrected":  # what was asked of the number before is asked of nobody any more
+        if occasion == "corrected":  # the review of the previous number is obsolete
             await reviews.withdraw_review(tx, service.review_subject_for(locked))
         await reviews.request_review(tx, service.review_subject_for(locked), climbed.outcome.reasons)
     return made

@@ -1,4 +1,4 @@
-"""Background work of validation requests: evaluating new ones, and pending ones anew when a register changes."""
+"""Background work of validation requests: evaluate new ones, and pending ones again when a register changes."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -17,7 +17,7 @@ _FIRST: Final = UUID(int=0)
 
 tasks: Final = Tasks()
 evaluation_tasks: Final = TasksWith[float]()
-"""With how well names have to agree, 0 to 1."""
+"""The tasks' parameter is the required name agreement, 0 to 1."""
 
 
 @evaluation_tasks.job(service.EVALUATE)

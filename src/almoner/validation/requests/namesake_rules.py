@@ -1,6 +1,6 @@
-"""Whether another register entry with a similar name may be meant.
+"""Whether another register entry with a similar name may be meant; pure.
 
-Pure. No list of words decides: what is asked is compared with the others as it is with the body of its number.
+No word list decides: the stated name is compared with other entries in the same way as with the entry of its number.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from almoner.screening.matching import service as matching
 from almoner.screening.matching.domain import Party, PartyAgreement
 
 _AS_WELL: Final = 0.02
-"""Names whose scores are no further apart fit equally well."""
+"""Scores that differ by no more than this count as equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ def street_lines(place: Organisation | Namesake) -> str | None:
 
 
 def comparable_party(one: Organisation | Namesake, *, in_family: bool | None) -> Party:
-    """A register entry in the form in which names are compared."""
+    """A register entry as a ``Party`` for name comparison."""
     names = [one.name, *one.other_names]
     located = street_lines(one), one.city, one.state, one.postcode, one.country_code
     return Party(names, *located, second_line=one.secondary_name, in_family=in_family)
@@ -45,7 +45,7 @@ def find_doubt(
     *,
     addressed: bool,
 ) -> Doubt | None:
-    """Whether another number may be meant; None if not."""
+    """The reason to doubt the number; None if there is none."""
     first_lines = [other.name for other in others]
     found = [
         (other, matching.compare_parties(party, comparable_party(other, in_family=_has_family(other, first_lines))))
@@ -84,7 +84,7 @@ def bearers_elsewhere(party: Party, listed: Organisation, others: Sequence[Names
 
 
 def _is_written(one: Organisation | Namesake, party: Party) -> bool:
-    """Whether its name, or its second line, is written as it is asked, legal form and all."""
+    """Whether the entry's name or second line is spelled exactly as stated, including the legal form."""
     written = {normalise_search_text(name) for name in (one.name, one.secondary_name) if name}
     return not written.isdisjoint(map(normalise_search_text, party.names))
 
@@ -94,7 +94,7 @@ def _has_family(other: Namesake, first_lines: Sequence[str]) -> bool | None:
 
 
 def _fits_better(other: PartyAgreement, own: PartyAgreement, *, addressed: bool) -> bool:
-    """By its name, or by the place where the names fit equally well."""
+    """Whether it fits better by name, or by place if the names fit equally well."""
     if other.whole_name and other.exact and not (own.whole_name and own.exact):
         return True
     if other.name > own.name + _AS_WELL:

@@ -1,4 +1,4 @@
-"""The steps that each register's own facts allow: exemption by group, solvency, reports, deductibility."""
+"""The steps from each register's own facts: group exemption, solvency, reports, deductibility."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
@@ -32,7 +32,7 @@ def register_steps(
 
 def _of_the_irs(status_report: NumberStatus) -> Iterator[EvaluationStep]:
     for reason in status_report.legal_status.reasons:
-        if reason.step != "listing":  # the register's step says it
+        if reason.step != "listing":  # covered by the register's own step
             yield EvaluationStep(
                 reason.step, reason.verdict, reason.code, reason.source, reason.data_as_of, reason.facts
             )
@@ -44,7 +44,7 @@ def _of_the_irs(status_report: NumberStatus) -> Iterator[EvaluationStep]:
 def lacks_registration_status(registry_code: str, lister: SourceReport) -> bool:
     """Whether the register's file does not show a registration's current status.
 
-    Canada's yearly identification table has whoever filed a return for that year.
+    Canada's yearly identification table lists every charity that filed a return for that year.
     """
     return registry_code == "CRA" and "Status" not in lister.first
 
@@ -60,7 +60,7 @@ def usual_data_age(registry_code: str) -> timedelta:
 
 
 _WEEKLY: Final = timedelta(days=31)
-"""Daily and weekly ones: a month leaves time for what stops and is mended."""
+"""For daily and weekly registers: a month leaves time to repair a broken feed."""
 _MONTHLY: Final = timedelta(days=62)
 _YEARLY: Final = timedelta(days=400)
 _USUAL_AGES: Final = MappingProxyType(
@@ -99,7 +99,7 @@ def _solvency(reported: SourceReport) -> EvaluationStep:
 
 
 def _reports(reported: SourceReport, fact: str) -> EvaluationStep:
-    """Late accounts are no reason to refuse, and something that a person who looks wants to see."""
+    """Late accounts are no reason to reject, but reviewers should see them."""
     stated = str(reported.first.get(fact) or "").lower()
     if not stated:
         return _step(reported, "reports", "unknown", "reports_not_told")
@@ -127,12 +127,12 @@ def _northern_ireland(reported: SourceReport) -> Iterator[EvaluationStep]:
 
 
 def _australia(reported: SourceReport) -> Iterator[EvaluationStep]:
-    """Deductible donation recipients are in another register."""
+    """Whether donations are deductible is stated in another register."""
     yield _step(reported, "deductibility", "unknown", "deductibility_not_told", "PBI", "HPC")
 
 
 def _canada(reported: SourceReport) -> Iterator[EvaluationStep]:
-    """Whoever is registered may write receipts for donations."""
+    """Every registered charity may issue donation receipts."""
     if "Status" in reported.first:
         yield _step(reported, "deductibility", "pass", "registered_charity", "Status", "Designation", "Sanction")
     else:
@@ -140,14 +140,14 @@ def _canada(reported: SourceReport) -> Iterator[EvaluationStep]:
 
 
 def _netherlands(reported: SourceReport) -> Iterator[EvaluationStep]:
-    """The list itself is that of bodies whose donations are deductible."""
+    """The list itself consists of bodies whose donations are deductible."""
     if reported.first.get("in_liquidatie"):
         yield _step(reported, "solvency", "fail", "insolvent", "in_liquidatie")
     yield _step(reported, "deductibility", "pass", "public_benefit")
 
 
 def _france(reported: SourceReport) -> Iterator[EvaluationStep]:
-    """Being declared says nothing of donations; being recognised as of public utility does."""
+    """A declared association's donations need not be deductible; those of one recognised as of public utility are."""
     if reported.first.get("rup_mi"):
         yield _step(reported, "deductibility", "pass", "public_utility", "rup_mi")
     else:

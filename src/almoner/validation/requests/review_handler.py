@@ -1,4 +1,4 @@
-"""How validation requests are shown to reviewers, and decided by them."""
+"""Shows validation requests to reviewers and applies their decisions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -25,7 +25,7 @@ class RequestReviewHandler:
 
     @property
     def reason_codes(self) -> Sequence[str]:
-        """Why one may be rejected (settled 4)."""
+        """The codes with which a reviewer may reject one (settled 4)."""
         return REJECTION_REASONS
 
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
@@ -47,7 +47,7 @@ class RequestReviewHandler:
         )
 
     async def list_related(self, tx: Tx, subject_id: UUID) -> Sequence[RelatedSubject]:
-        """Other requests about the number, and who applied for the nonprofit. Raises NotFound."""
+        """Other requests about the number, and applicants for the nonprofit. Raises NotFound."""
         request = await service.get(tx, ALL_PARTNERS, subject_id)
         return await service.list_related(tx, request)
 
@@ -81,13 +81,13 @@ def _facts(request: ValidationRequest) -> Iterator[Fact]:
 
 
 async def _correction_facts(tx: Tx, request: ValidationRequest) -> list[Fact]:
-    """What the applicant gave before."""
+    """The values before each correction."""
     before = await service.list_corrections(tx, request)
     return [("given before", f"{name} {number}") for name, number in before]
 
 
 async def _organisation_facts(tx: Tx, request: ValidationRequest) -> list[Fact]:
-    """What accepting it would make it."""
+    """The organisation that accepting it would assign."""
     registry = await registries.get(tx, request.registry_id)
     scope = Partner(request.partner_id)
     found = await organisations.find_by_number_key(tx, scope, request.registry_id, request.number_key)
@@ -98,7 +98,7 @@ async def _organisation_facts(tx: Tx, request: ValidationRequest) -> list[Fact]:
 
 
 async def _compared(tx: Tx, request: ValidationRequest) -> list[ValueComparison]:
-    """What was asked beside what the register says of the number."""
+    """The stated values beside the register's entry of the number."""
     asked = request.details
     lines = (asked.address_line_1, asked.address_line_2, asked.city, asked.state, asked.postal)
     stated = [
@@ -119,7 +119,7 @@ async def _compared(tx: Tx, request: ValidationRequest) -> list[ValueComparison]
 
 
 async def _links(tx: Tx, request: ValidationRequest) -> list[tuple[str, str]]:
-    """The register's own page."""
+    """A link to the register's page of the entry."""
     registry = await registries.get(tx, request.registry_id)
     page = record_page(registry.code, request.details.registry_number)
     return [(f"{registry.english_name}: {request.details.registry_number}", page)] if page else []

@@ -1,8 +1,8 @@
-"""The rules that evaluate a validation request step by step (spec 4.3).
+"""The rules that evaluate a validation request step by step (spec 4.3); pure.
 
-Pure. It decides by itself only what settled 5 lets it: the register lists the identifier as active, under a name that
-agrees, in data that may be relied on, and no step fails. What is not known of the steps beyond these never blocks;
-everything else is asked of a person, and nothing is ever rejected here.
+A request is accepted automatically only as settled 5 allows: the register lists the identifier as active, under an
+agreeing name, in reliable data, and no step fails. Unknown results of other steps never block. Everything else goes to
+a reviewer; nothing is rejected here.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ from almoner.validation.requests.namesake_rules import Doubt
 class AcceptanceRules:
     """The name agreement (0 to 1) and data age required to accept automatically.
 
-    The threshold is that of names alone, or of names and addresses together where both sides tell one.
+    The threshold applies to names alone, or to names and addresses together if both sides have one.
     """
 
     threshold: float
@@ -39,9 +39,9 @@ class AcceptanceRules:
 class RequestFacts:
     """Everything known about a request when it is evaluated.
 
-    ``listed`` is the record of the very number, ``main`` the body that it is a branch of, ``namesakes`` how many others
-    in the register have the first line of its name, ``others`` those that may be meant, ``former_names``
-    what its register called it before, ``parts`` what is loaded of it.
+    ``listed``: the record of exactly this number; ``main``: the body that it is a branch of; ``namesakes``: how many
+    others in the register share the first line of its name; ``others``: those that may be meant; ``former_names``: its
+    earlier names in the register; ``parts``: the loaded parts of the register.
     """
 
     asked: NonprofitDetails
@@ -69,10 +69,11 @@ class RulesResult:
 
 _MUST_PASS: Final = frozenset({"register", "source", "age", "status", "name"})
 _MAX_CANDIDATES: Final = 8
-"""Of the bodies that may be meant, so many are named."""
+"""How many of the bodies that may be meant are listed."""
 _NOT_LISTED: Final = "not_listed"
 _OLD_DATA: Final = "old_data"
-"""Older than the register publishes new ones: told, and decided by all the same unless a setting bounds the age."""
+"""The data are older than the register's update interval: reported, but they decide unless a setting limits their age.
+"""
 
 
 def evaluate_rules(facts: RequestFacts, rules: AcceptanceRules) -> RulesResult:
@@ -140,7 +141,7 @@ def _register(seen: RequestFacts) -> EvaluationStep:
 
 
 def _data_steps(seen: RequestFacts, rules: AcceptanceRules) -> Iterator[EvaluationStep]:
-    """Whether the data that list it may decide: who reads them, and how old they are."""
+    """Whether the data that list it may decide: their reader, and their age."""
     lister = seen.legal_status.listing
     if lister is None or lister.data_as_of is None or not lister.rows:
         yield EvaluationStep("source", "not_applicable", _NOT_LISTED)
@@ -171,7 +172,7 @@ def _status(seen: RequestFacts) -> EvaluationStep:
     facts = register_rules.status_facts_of(lister)
     if not listed.active:
         reason = listed.inactive_reason or "removed"
-        if reason == "removed" and not lister.rows:  # such a register drops who is gone, and says nothing of it
+        if reason == "removed" and not lister.rows:  # such a register drops removed bodies without a trace
             reason = "no_longer_listed"
         return EvaluationStep("status", "fail", reason, *reported, facts)
     if register_rules.lacks_registration_status(seen.registry.code, lister):
@@ -180,9 +181,9 @@ def _status(seen: RequestFacts) -> EvaluationStep:
 
 
 def _agreement(facts: RequestFacts) -> PartyAgreement | None:
-    """How name and address agree with the register's.
+    """How name and address agree with the register's; None if it is not listed.
 
-    Members of a family share the first line of their name: who gives that alone has not said which one is meant.
+    Members of a family share the first line of their name, which alone does not identify one.
     """
     return (
         None if facts.listed is None else matching.compare_parties(_requested_party(facts.asked), _listed_party(facts))
@@ -207,7 +208,7 @@ def _listed_party(facts: RequestFacts) -> Party:
 
 
 def _in_family(facts: RequestFacts, listed: Organisation) -> bool | None:
-    """Whether others have its first line too; None where a part of the register that is not loaded may list them."""
+    """Whether others share its first line; None if they may be in a part of the register that is not loaded."""
     if facts.namesakes or matching.prepare_name(listed.name).bearers > 1:
         return True
     return None if _is_partly_loaded(facts) else False
@@ -218,7 +219,7 @@ def _is_partly_loaded(facts: RequestFacts) -> bool:
 
 
 def _has_addresses(facts: RequestFacts) -> bool:
-    """Whether both sides say more of where it is than the country."""
+    """Whether both sides state more of the address than the country."""
     sides = [_requested_party(facts.asked), _listed_party(facts)] if facts.listed else []
     return bool(sides) and all(side.street or side.city or side.state or side.postcode for side in sides)
 
@@ -228,7 +229,7 @@ def _lines(*lines: str | None) -> str | None:
 
 
 def _score(facts: RequestFacts, agreement: PartyAgreement) -> float:
-    """What decides: names with addresses where both sides tell of one, else names alone."""
+    """The deciding score: names with addresses if both sides have one, else names alone."""
     return agreement.score if _has_addresses(facts) else agreement.name
 
 
@@ -240,7 +241,7 @@ def _source_of(facts: RequestFacts) -> tuple[str | None, datetime | None]:
 def _name(
     seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceRules, doubt: Doubt | None
 ) -> EvaluationStep:
-    """Where addresses agree too, names need be no more than likely the same."""
+    """The name step. If addresses agree too, names only need to be likely the same."""
     if agreement is None or seen.listed is None:
         return EvaluationStep("name", "not_applicable", _NOT_LISTED)
     source, day = _source_of(seen)
@@ -267,7 +268,7 @@ def _name(
 
 
 def _former_name(facts: RequestFacts) -> FormerName | None:
-    """The name before that is the one asked for, the newest of them."""
+    """The newest former name that is likely the stated one; None if there is none."""
     asked = [facts.asked.name]
     likely = (
         former
@@ -279,10 +280,9 @@ def _former_name(facts: RequestFacts) -> FormerName | None:
 
 
 def _script_steps(seen: RequestFacts) -> Iterator[EvaluationStep]:
-    """A name whose letters look like others: it may agree with the register's and read as another (confusables).
+    """The step for characters: hidden ones, and letters of several scripts that look alike (confusables).
 
-    Nor may it hold what nobody sees. What the register itself writes so is no trick; nor is a name wholly in another
-    script, which is told.
+    Spellings that the register itself uses pass. A name wholly in another script gets a warning.
     """
     source, day = _source_of(seen)
     written = seen.listed.listed_names if seen.listed else ()
@@ -303,7 +303,7 @@ def _script_steps(seen: RequestFacts) -> Iterator[EvaluationStep]:
 
 
 def _address(seen: RequestFacts, agreement: PartyAgreement | None, rules: AcceptanceRules) -> Iterator[EvaluationStep]:
-    """An address that is given has to be near enough to the register's to leave the name as good as it is."""
+    """The address step: a stated address must be close enough to the register's not to weaken the name."""
     if agreement is None or seen.listed is None:
         return
     source, day = _source_of(seen)
@@ -328,17 +328,17 @@ def _address(seen: RequestFacts, agreement: PartyAgreement | None, rules: Accept
 
 
 def _bearers_elsewhere(facts: RequestFacts) -> list[Namesake]:
-    """Bodies of the register in other places that have the very name that is asked."""
+    """Other bodies of the register in other places with exactly the stated name."""
     if facts.listed is None:
         return []
     return namesake_rules.bearers_elsewhere(_requested_party(facts.asked), facts.listed, facts.others)
 
 
 def _is_unlikely_elsewhere(facts: RequestFacts, agreement: PartyAgreement) -> bool:
-    """Whether a body of this name in another place is hardly another one, though nobody else that is loaded has it.
+    """Whether a body of this name elsewhere is unlikely to be another one, as no other loaded entry has the name.
 
-    The state is the same, the name is rare, or the whole register is loaded and tells no state of it. Where it tells
-    one, a common name in another state may be of a body that the register does not list.
+    True in the same state, for a rare name, or if the whole register is loaded and gives no state. Otherwise a common
+    name in another state may belong to a body that the register does not list.
     """
     if agreement.same_state or not (_is_partly_loaded(facts) or (facts.listed and facts.listed.state)):
         return True
@@ -350,7 +350,7 @@ def _part_fact(part: ScorePart) -> list[object]:
 
 
 def _doubt(facts: RequestFacts, agreement: PartyAgreement | None) -> Doubt | None:
-    """What speaks for another number than the one that is given."""
+    """The reason to doubt the given number; None if there is none."""
     if facts.listed is None or agreement is None:
         return None
     party, addressed = _requested_party(facts.asked), _has_addresses(facts)
@@ -360,7 +360,7 @@ def _doubt(facts: RequestFacts, agreement: PartyAgreement | None) -> Doubt | Non
 
 
 def _namesakes(seen: RequestFacts, doubt: Doubt | None) -> Iterator[EvaluationStep]:
-    """A name that several organisations share: the number decides, unless another one fits better."""
+    """The step for a name that several organisations share: the number decides, unless another one fits better."""
     if seen.listed is None:
         return
     source, day = _source_of(seen)
@@ -379,7 +379,7 @@ def _candidate_fact(one: Namesake) -> list[object]:
 
 
 def _claim_steps(seen: RequestFacts) -> Iterator[EvaluationStep]:
-    """What else the partner said, beside what the register says of it."""
+    """The steps for other details that the partner stated, compared with the register."""
     asked, listed, lister = seen.asked, seen.listed, seen.legal_status.listing
     if listed is None or lister is None:
         return

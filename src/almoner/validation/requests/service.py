@@ -1,7 +1,7 @@
 """Operations on validation requests.
 
-Whatever changes one holds its row first, and tells the partner once of its decision, with the record as its GET then
-shows it (settled 6).
+Every change locks the row first. A decision sends the partner one event with the record as a GET then returns it
+(settled 6).
 """
 
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ _BATCH_SIZE: Final = 1000
 
 
 async def create(tx: Tx, partner: Partner, nonprofit_details: NonprofitDetails) -> ValidationRequest:
-    """A new request; it is evaluated right after the commit. Raises RegistryNotFound, InvalidRegistryId."""
+    """Create a request; it is evaluated after the commit. Raises RegistryNotFound, InvalidRegistryId."""
     registry, check = await _identify_registry(tx, nonprofit_details)
     assert check.key is not None, "a number that has no key is refused"
     created = domain.new_request(tx.new_id(), partner.id, nonprofit_details, registry.id, check.key, tx.now)
@@ -78,9 +78,9 @@ async def create(tx: Tx, partner: Partner, nonprofit_details: NonprofitDetails) 
 
 
 async def _identify_registry(tx: Tx, nonprofit_details: NonprofitDetails) -> tuple[Registry, IdentifierCheck]:
-    """The registry that is named, and its check of the identifier.
+    """The named registry, and its check of the identifier.
 
-    Of several it is the one that lists the number, else the first that could have given it.
+    If the name fits several, the one that lists the number, else the first whose format it matches.
     """
     named = await registries.list_matching(tx, nonprofit_details.registry_name, nonprofit_details.country_code)
     if not named:
@@ -122,14 +122,14 @@ async def correct_registry_number(
     await store.store_correction(tx, locked, corrected)
     await reviews.withdraw_review(
         tx, review_subject_for(locked)
-    )  # who decides now would decide on what was found of another number
-    # Of its own: a look that is under way, or due, is at what was given before.
+    )  # an operator deciding now would rely on findings for the previous number
+    # A unique key of its own: an evaluation that is due or running concerns the previous number.
     await EVALUATE.enqueue(tx, Evaluate(locked.id, "corrected"), unique=f"{locked.id} {corrected.corrections}")
     return corrected
 
 
 async def list_corrections(tx: Tx, request: ValidationRequest) -> list[tuple[str, str]]:
-    """Register and number as they were given before each correction, oldest first."""
+    """Register and number as given before each correction, oldest first."""
     return await store.list_corrections(tx, request.id) if request.corrections else []
 
 
@@ -141,21 +141,21 @@ async def get(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest:
 
 
 async def find_latest_evaluation(tx: Tx, request: ValidationRequest) -> Evaluation | None:
-    """The last evaluation of a request; None before the first one, and right after a correction."""
+    """The last evaluation of a request; None before the first one and right after a correction."""
     return await evidence.find_latest_evaluation(tx, request.id, facts={"corrections": request.corrections})
 
 
 async def find_many(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> dict[UUID, ValidationRequest]:
-    """Those of these requests that exist, by ID."""
+    """The existing ones of these requests, by ID."""
     found = await store.find_many(tx, partner, request_ids) if request_ids else []
     return {request.id: request for request in await _with_documents(tx, found)}
 
 
 async def find_accepted(tx: Tx, partner: Partner, nonprofit_details: NonprofitDetails) -> ValidationRequest | None:
-    """The newest accepted request for the same nonprofit, by number and name.
+    """The newest accepted request for the same nonprofit, by number and name; None if there is none.
 
-    Under another name somebody may mean another nonprofit. A test value of the sandbox asks for a decision of its own.
-    Raises RegistryNotFound, InvalidRegistryId.
+    Another name may mean another nonprofit; a sandbox test value needs a decision of its own. Raises RegistryNotFound,
+    InvalidRegistryId.
     """
     registry, check = await _identify_registry(tx, nonprofit_details)
     if check.key is None or (tx.deployment.sandbox and test_values.sandbox_action_of(nonprofit_details.name)):
@@ -207,9 +207,9 @@ async def list_related(tx: Tx, request: ValidationRequest) -> list[RelatedSubjec
 
 
 async def attach_document(tx: Tx, partner: Partner, request_id: UUID, upload: StoredFile) -> ValidationRequest:
-    """Add a document to the evidence; the request with it.
+    """Attach a document as evidence; returns the request.
 
-    Raises NotFound, and what ``documents.store`` raises where a request may have no more of them.
+    Raises NotFound, and what ``documents.store_document`` raises if the request's quota is exceeded.
     """
     locked = await _lock(tx, partner, request_id)
     document = await documents.store_document(tx, partner, upload, locked.documents)
@@ -218,7 +218,7 @@ async def attach_document(tx: Tx, partner: Partner, request_id: UUID, upload: St
 
 
 async def attach_stored_documents(tx: Tx, partner: Partner, request_id: UUID, document_ids: Sequence[UUID]) -> None:
-    """Add documents of the partner that are stored already to the evidence."""
+    """Attach the partner's stored documents as evidence."""
     for document_id in document_ids:
         await store.attach_document(tx, partner, request_id, document_id)
 
@@ -232,7 +232,7 @@ async def report_rejected_document(tx: Tx, document_id: UUID) -> None:
 
 
 def serialise_for_api(tx: Tx, request: ValidationRequest) -> ValidationRequestResponse:
-    """The request as partners see it."""
+    """The request as an API record."""
     return schemas.request_response(tx, request)
 
 
@@ -250,7 +250,7 @@ async def accept(tx: Tx, scope: Scope, request_id: UUID, decision: ReviewDecisio
 
 
 async def reject(tx: Tx, scope: Scope, request_id: UUID, decision: ReviewDecision) -> ValidationRequest:
-    """Reject, for the reason of the decision. Raises NotFound, InvalidState."""
+    """Reject a request for the decision's reason. Raises NotFound, InvalidState."""
     locked = await _lock(tx, scope, request_id)
     return await _store_decision(
         tx, locked.with_rejection(domain.parse_rejection_reason(decision.reason_code), tx.now), decision
@@ -274,7 +274,7 @@ async def reevaluate_batch(tx: Tx, registry_id: UUID, after: UUID) -> UUID | Non
 
 
 async def find_for_update(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
-    """Get one request, locked until the transaction ends; None if it does not exist."""
+    """Lock one request until the transaction ends; None if it does not exist."""
     locked = await store.get_for_update(tx, scope, request_id)
     return (await _with_documents(tx, [locked]))[0] if locked else None
 
@@ -291,7 +291,7 @@ _EVENTS: Final = {"accepted": domain.APPROVED, "rejected": domain.REJECTED}
 
 
 async def _store_decision(tx: Tx, decided: ValidationRequest, decision: ReviewDecision) -> ValidationRequest:
-    """Store a decision that was made under the lock, and tell it."""
+    """Store a decision on a locked request, and emit its events."""
     if not await store.store_decision(tx, decided):
         raise LookupError(f"validation request {decided.id} is not where its holder saw it")
     await reviews.record_decision(tx, review_subject_for(decided), decision)

@@ -30,7 +30,7 @@ _SELECT: Final = f"select {_COLUMNS} from validation_request"
 _LIST: Final = "validation_request"
 _TEXT: Final = "(search_name || ' ' || lower(number_key))"
 _UNINDEXED: Final = f"({_TEXT} || '')"
-"""The same, for words too short for the index of words: it would be read whole, with the requests of all partners."""
+"""The same without the word index, for words too short for it, which would scan it with all partners' requests."""
 _INDEXED: Final = 3
 
 
@@ -46,7 +46,7 @@ def _owner(scope: Scope) -> UUID | None:
 
 
 class RequestOfPartner(NamedTuple):
-    """The ID of a request, and the partner's."""
+    """A request's ID and its partner's."""
 
     request_id: UUID
     partner_id: UUID
@@ -88,7 +88,7 @@ async def insert(tx: Tx, partner: Partner, new: ValidationRequest) -> None:
 
 
 async def find(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
-    """One request."""
+    """One request; None if it does not exist."""
     row = await tx.fetchrow(
         f"{_SELECT} where id = $1 and ($2::uuid is null or partner_id = $2)", request_id, _owner(scope)
     )
@@ -96,13 +96,13 @@ async def find(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | No
 
 
 async def find_many(tx: Tx, partner: Partner, request_ids: Sequence[UUID]) -> list[ValidationRequest]:
-    """Those of these requests that exist."""
+    """The existing ones of these requests."""
     rows = await tx.fetch(f"{_SELECT} where partner_id = $1 and id = any($2::uuid[])", partner.id, request_ids)
     return [_request(row) for row in rows]
 
 
 async def list_accepted(tx: Tx, partner: Partner, registry_id: UUID, number_key: str) -> list[ValidationRequest]:
-    """The partner's accepted requests of a number, the newest first."""
+    """The partner's accepted requests for a number, newest first."""
     rows = await tx.fetch(
         f"""
         {_SELECT} where partner_id = $1 and status = 'accepted' and registry_id = $2 and number_key = $3
@@ -116,7 +116,7 @@ async def list_accepted(tx: Tx, partner: Partner, registry_id: UUID, number_key:
 
 
 async def get_for_update(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRequest | None:
-    """One request, locked until the transaction ends."""
+    """Lock one request until the transaction ends; None if it does not exist."""
     row = await tx.fetchrow(
         f"{_SELECT} where id = $1 and ($2::uuid is null or partner_id = $2) for no key update",
         request_id,
@@ -127,7 +127,7 @@ async def get_for_update(tx: Tx, scope: Scope, request_id: UUID) -> ValidationRe
 
 @across_partners("held")
 async def lock_exclusively(tx: Tx, request_id: UUID) -> None:
-    """One request, locked until the transaction ends, also against rows that are to refer to it."""
+    """Lock one request until the transaction ends, also against new rows that refer to it."""
     await tx.execute("select from validation_request where id = $1 for update", request_id)
 
 
@@ -190,7 +190,7 @@ async def store_correction(tx: Tx, before: ValidationRequest, corrected: Validat
 
 
 async def list_corrections(tx: Tx, request_id: UUID) -> list[tuple[str, str]]:
-    """Register and number as they were given before each correction, oldest first."""
+    """Register and number as given before each correction, oldest first."""
     rows = await tx.fetch(
         """
         select registry_name, registry_number from validation_request_correction
@@ -267,7 +267,7 @@ def cursor_position_of(request: ValidationRequest, sort: Sort) -> tuple[object, 
 
 @across_partners("sweep")
 async def list_pending(tx: Tx, registry_id: UUID, after: UUID, limit: int) -> Sequence[UUID]:
-    """Pending requests that name a registry, after an id, by id."""
+    """The IDs of a registry's pending requests after an ID, by ID."""
     rows = await tx.fetch(
         """
         select id from validation_request where registry_id = $1 and status = 'pending' and id > $2
@@ -281,7 +281,7 @@ async def list_pending(tx: Tx, registry_id: UUID, after: UUID, limit: int) -> Se
 
 
 async def attach_document(tx: Tx, partner: Partner, request_id: UUID, document_id: UUID) -> None:
-    """Store a document with a request of the same partner."""
+    """Attach a document to a request of the same partner."""
     await tx.execute(
         """
         insert into validation_request_document (document_id, validation_request_id, partner_id) values ($1, $2, $3)
@@ -294,7 +294,7 @@ async def attach_document(tx: Tx, partner: Partner, request_id: UUID, document_i
 
 @across_partners("followers")
 async def requests_by_document(tx: Tx, request_ids: Sequence[UUID]) -> dict[UUID, UUID]:
-    """By the ids of their documents the requests that they are attached to, among these."""
+    """Among these requests, those with documents, by document ID."""
     rows = await tx.fetch(
         """
         select document_id, validation_request_id from validation_request_document

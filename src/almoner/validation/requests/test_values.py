@@ -7,7 +7,7 @@ from typing import Final, Literal
 from almoner.validation.requests.domain import RejectionReason
 
 Action = Literal["accept"] | RejectionReason
-"""To accept, or why to reject."""
+"""Accept, or the reason to reject."""
 
 ACTIONS: Final[Mapping[str, Action]] = MappingProxyType(
     {

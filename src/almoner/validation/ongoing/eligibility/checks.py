@@ -1,4 +1,4 @@
-"""Self-checks of eligibility: nothing is forgotten, and results are those of what is known."""
+"""Self-checks of eligibility: no evaluation is overdue, and results match the current data."""
 
 from typing import Final
 

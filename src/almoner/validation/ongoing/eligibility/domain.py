@@ -17,7 +17,7 @@ SUBSCRIPTION: Final = Lifecycle(
     {
         "pending": frozenset({"live", "cannot_define_eligibility", "cancelled"}),  # settled 5
         "pending_validation_request": frozenset({"pending", "validation_request_failed", "cancelled"}),
-        # Back to waiting when an appeal has reversed what the request failed by.
+        # Waits again after an appeal reversed the rejection of its request.
         "validation_request_failed": frozenset({"pending_validation_request", "cancelled"}),
         "live": frozenset({"cannot_define_eligibility", "cancelled"}),
         "cannot_define_eligibility": frozenset({"live", "cancelled"}),
@@ -39,7 +39,7 @@ FindingVerdict = Literal["confirmed", "rejected", "left_out"]
 _Evaluated = Literal["live", "cannot_define_eligibility"]
 
 EVALUATED_STATUSES: Final[tuple[SubscriptionStatus, ...]] = ("pending", "live", "cannot_define_eligibility")
-"""Those whose results depend on what is known of the organisation."""
+"""The statuses whose results depend on the organisation's data."""
 
 UPDATED: Final = "eligibility_subscription.updated"
 BY_SANDBOX: Final = "sandbox"
@@ -90,15 +90,15 @@ class AllowedActivities:
 
 
 ALL_ACTIVITIES: Final = AllowedActivities()
-"""What partners without a configuration allow."""
+"""The allowed activities of partners without a configuration."""
 NO_ACTIVITIES: Final = AllowedActivities(frozenset())
 
 
 @dataclass(frozen=True, slots=True)
 class KnownActivities:
-    """The known activities of an organisation, each with the rule that gives it.
+    """The known activities of an organisation, each with the rule that assigned it.
 
-    ``classification``: what its register says. ``name_classification``: what words of its name say (the text rules of
+    ``classification``: from its register. ``name_classification``: from words in its name (the text rules of
     activities).
     """
 
@@ -112,11 +112,11 @@ FINDINGS: Final[Mapping[StepVerdict, FindingVerdict]] = {
     "fail": "rejected",
     "not_applicable": "left_out",
 }
-"""What the step of an activity says of it; its code is the rule that assigned it."""
+"""The verdict on an activity by the verdict of its step; the step's code is the rule that assigned it."""
 
 
 def evidence_facts(known_activities: KnownActivities, allowed: AllowedActivities) -> dict[str, object]:
-    """What an evaluation rests on, as it is stored."""
+    """The facts that an evaluation is based on, as stored."""
     return {
         "organisationId": str(known_activities.organisation_id),
         "classification": dict(known_activities.classification),
@@ -126,7 +126,7 @@ def evidence_facts(known_activities: KnownActivities, allowed: AllowedActivities
 
 
 def activity_step(code: str, rule: str | None, verdict: StepVerdict, *, suggested: bool) -> EvaluationStep:
-    """The finding about one activity. ``rule``: what assigned it, None if nothing did."""
+    """The step for one activity. ``rule``: the rule that assigned it; None if none did."""
     return EvaluationStep(code, verdict, rule, facts={"suggested": suggested})
 
 
@@ -134,7 +134,7 @@ def activity_step(code: str, rule: str | None, verdict: StepVerdict, *, suggeste
 class EligibilityResults:
     """Confirmed and rejected activities, and the resulting status.
 
-    ``status`` is None until it is known, and where nothing can be confirmed.
+    ``status``: None until known, and if nothing can be confirmed.
     """
 
     status: EligibilityStatus | None = None
@@ -151,7 +151,7 @@ class EligibilityResults:
 
     @property
     def resulting_status(self) -> _Evaluated:
-        """The state of a subscription with these results."""
+        """The subscription status for these results."""
         return "cannot_define_eligibility" if self.status is None else "live"
 
 
@@ -171,11 +171,11 @@ class EligibilityInput:
 
 @dataclass(frozen=True, slots=True)
 class EligibilitySubscription:
-    """One subscription, as a store read it.
+    """One subscription as read from the database.
 
-    ``name``: of the organisation, before it is one of the validation request. ``suggested``: codes of sub-tags;
-    ``simulated_status``: what a test value of the sandbox asked for in their place. ``search_name``: the words of the
-    name when it was last evaluated.
+    ``name``: of the organisation, or of the validation request until it is accepted. ``suggested``: codes of sub-tags;
+    ``simulated_status``: the status requested by a sandbox test value instead. ``search_name``: the words of the name
+    at the last evaluation.
     """
 
     id: UUID
@@ -195,17 +195,20 @@ class EligibilitySubscription:
     cancelled_at: datetime | None = None
 
     def with_organisation(self, organisation_id: UUID, name: str, now: datetime) -> "EligibilitySubscription":
-        """The validation request was accepted as this organisation. Raises InvalidState."""
+        """The subscription after its request was accepted as this organisation. Raises InvalidState."""
         self._ensure("pending")
         return replace(self, status="pending", organisation_id=organisation_id, name=name, updated_at=now)
 
     def with_request_failed(self, now: datetime) -> "EligibilitySubscription":
-        """The validation request was rejected. Raises InvalidState."""
+        """The subscription after its request was rejected. Raises InvalidState."""
         self._ensure("validation_request_failed")
         return replace(self, status="validation_request_failed", updated_at=now)
 
     def with_request_resumed(self, now: datetime) -> "EligibilitySubscription":
-        """An appeal has reversed what its request failed by: it waits for that again. Raises InvalidState."""
+        """The subscription waiting for its request again after an appeal reversed the rejection.
+
+        Raises InvalidState.
+        """
         self._ensure("pending_validation_request")
         return replace(self, status="pending_validation_request", updated_at=now)
 
@@ -216,7 +219,7 @@ class EligibilitySubscription:
         return replace(self, status=results.resulting_status, results=results, updated_at=now)
 
     def with_cancellation(self, now: datetime) -> "EligibilitySubscription":
-        """Ended by the partner; the last results stay. Raises AlreadyCancelled."""
+        """The subscription, cancelled by the partner, with its last results. Raises AlreadyCancelled."""
         if self.status == "cancelled":
             raise AlreadyCancelled
         self._ensure("cancelled")
@@ -246,9 +249,9 @@ def evaluate_activities(
 ) -> tuple[EligibilityResults, tuple[EvaluationStep, ...]]:
     """Evaluate an organisation's activities against the allowed ones.
 
-    What the register says is confirmed. Words of the name count for what was suggested, and where the register says
-    nothing. A wider sub-tag that was suggested is confirmed by a narrower one: orchestras are performing arts.
-    ``simulated_status``: a test value decides in place of ``allowed``.
+    Activities from the register are confirmed. Words of the name count for suggested activities, and if the register
+    states none. A suggested wider sub-tag is confirmed by a narrower one: orchestras are performing arts.
+    ``simulated_status``: a test value decides instead of ``allowed``.
     """
     rules = dict(known_activities.classification or known_activities.name_classification)
     for code in suggested:
@@ -275,7 +278,7 @@ def _by_narrower(code: str, rules: Mapping[str, str]) -> str | None:
 
 
 def _status(confirmed: Collection[str], rejected: Collection[str]) -> EligibilityStatus | None:
-    """One allowed activity suffices; what else it does is told as rejected, for partners who want to be stricter."""
+    """The status: one allowed activity suffices. Others are reported as rejected, for partners with stricter rules."""
     if not confirmed:
         return None
     return "pass" if len(rejected) < len(confirmed) else "fail"
@@ -303,4 +306,4 @@ class SubscriptionEndedEvent:
 
 
 ENDED: Final = InternalEvent("internal.eligibility_subscription_ended", SubscriptionEndedEvent)
-"""Told when one is cancelled, or fails with its validation request."""
+"""Emitted when a subscription is cancelled, or fails with its validation request."""

@@ -10,7 +10,7 @@ from almoner.validation.ongoing.eligibility.schemas import subscription_response
 
 
 async def load_dossier(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> Dossier:
-    """All that is known of the subscription. Raises NotFound."""
+    """The dossier of the subscription. Raises NotFound."""
     found = await service.get(tx, scope, subscription_id)
     evaluations = await load_evaluations(tx, found.id)
     rules = {step.code for one in evaluations for step in one.steps if step.code}

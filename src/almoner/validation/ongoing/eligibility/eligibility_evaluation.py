@@ -1,4 +1,4 @@
-"""Evaluating a subscription: what is known of the organisation now, the decision, its evidence, and what follows."""
+"""Evaluates a subscription: loads current data, decides, stores the evidence and emits changes."""
 
 from typing import Final
 from uuid import UUID
@@ -32,7 +32,7 @@ _FIRST: Final = frozenset({"pending", "pending_validation_request"})
 async def evaluate_subscription(tx: Tx, subscription_id: UUID, occasion: Occasion) -> EligibilitySubscription | None:
     """Apply its validation request's decision, then evaluate, and notify the partner of changes.
 
-    None where there is nothing to decide: it waits, has ended, or (``occasion`` created) was decided already, so that a
+    None if there is nothing to decide: it waits, has ended, or (``occasion`` created) was decided already, so that a
     second run does nothing.
     """
     locked = await store.get_for_update(tx, ALL_PARTNERS, subscription_id)
@@ -51,13 +51,13 @@ async def evaluate_subscription(tx: Tx, subscription_id: UUID, occasion: Occasio
 
 
 async def _apply_request_decision(tx: Tx, subscription: EligibilitySubscription) -> EligibilitySubscription:
-    """What its validation request has come to since: its organisation, or the end (settled 5)."""
+    """Set the organisation of its accepted request, or fail with its rejected one (settled 5)."""
     assert subscription.validation_request_id is not None, "it waits for one"
     request = await validation_requests.get(tx, Partner(subscription.partner_id), subscription.validation_request_id)
     if request.status == "rejected":
         failed = subscription.with_request_failed(tx.now)
         await end_subscription(tx, failed)
-        return failed  # its results are what they were: no partner is told (settled 5)
+        return failed  # the results are unchanged, so no partner is notified (settled 5)
     if request.organisation_id is None:
         return subscription
     organisation = await organisations.get(tx, Partner(subscription.partner_id), request.organisation_id)
@@ -69,14 +69,14 @@ async def _apply_request_decision(tx: Tx, subscription: EligibilitySubscription)
 async def _is_simulated(
     tx: Tx, subscription: EligibilitySubscription, known_activities: KnownActivities, allowed: AllowedActivities
 ) -> bool:
-    """Whether the sandbox was told the results of just this: they stay until what they rest on changes."""
+    """Whether the last evaluation was simulated in the sandbox on the same data; it stays until the data change."""
     based_on = domain.evidence_facts(known_activities, allowed)
     last = await evidence.find_latest_evaluation(tx, subscription.id)
     return last is not None and last.occasion == "simulated" and last.facts.items() >= based_on.items()
 
 
 async def allowed_activities_of(tx: Tx, subscription: EligibilitySubscription) -> AllowedActivities:
-    """What its configuration allows, or the one that is its partner's default (``allowedActivitySubTags``)."""
+    """The activities allowed by its configuration, else by its partner's default (``allowedActivitySubTags``)."""
     found = await configurations.find_or_default(tx, Partner(subscription.partner_id), subscription.configuration_id)
     if found is None or found.allowed_activity_sub_tags is None:
         return ALL_ACTIVITIES
@@ -127,7 +127,7 @@ async def record_evaluation(
 
 
 async def store_transition(tx: Tx, moved: EligibilitySubscription, *, may_stay: bool = False) -> None:
-    """Store a state that was reached under the lock."""
+    """Store a new state of a locked subscription."""
     if not await store.update_status(tx, moved, may_stay=may_stay):
         raise LookupError(f"subscription {moved.id} is not where its holder saw it")
 
@@ -139,5 +139,5 @@ async def end_subscription(tx: Tx, subscription: EligibilitySubscription) -> Non
 
 
 async def emit_updated_event(tx: Tx, subscription: EligibilitySubscription) -> None:
-    """Emit the event with the record as its GET now shows it (settled 6)."""
+    """Emit the event with the record as a GET now returns it (settled 6)."""
     await outbox.emit(tx, subscription.partner_id, UPDATED, schemas.subscription_response(tx, subscription))

@@ -22,7 +22,7 @@ tasks: Final = Tasks()
 
 @tasks.job(service.EVALUATE)
 async def evaluate(context: JobContext, job: JobOf[service.Evaluate]) -> Result:
-    """Evaluate one subscription. A second run finds nothing that differs, and adds nothing."""
+    """Evaluate one subscription. A second run finds no difference and adds nothing."""
     async with context.db.write() as tx:
         await eligibility_evaluation.evaluate_subscription(tx, job.details.subscription, job.details.occasion)
     return JobDone()
@@ -42,14 +42,14 @@ async def reevaluate(context: JobContext, job: JobOf[service.Reevaluate]) -> Res
 
 @tasks.reacts_to(CONFIGURATION_CHANGED)
 async def on_configuration_changed(tx: Tx, events: Sequence[SubmissionConfigurationChangedEvent]) -> None:
-    """Configurations were changed."""
+    """Evaluate the subscriptions of changed configurations."""
     for changed in dict.fromkeys(events):
         await service.evaluate_after_configuration_change(tx, Partner(changed.partner), changed.configuration)
 
 
 @tasks.reacts_to(DECIDED)
 async def on_request_decided(tx: Tx, decided: Sequence[RequestDecidedEvent]) -> None:
-    """Validation requests were decided."""
+    """Evaluate the subscriptions of decided validation requests."""
     await service.evaluate_after_request_decisions(tx, [one.request for one in decided])
 
 

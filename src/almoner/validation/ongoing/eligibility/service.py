@@ -1,7 +1,7 @@
 """Operations on eligibility subscriptions.
 
-Whatever changes one holds its row first. The partner hears when results become known or change, when nothing can be
-decided, and when the validation request was rejected; never of what it did itself.
+Every change locks the row first. The partner is notified when results become known or change, when nothing can be
+decided, and when the validation request was rejected; never of its own actions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -64,7 +64,7 @@ EVALUATE: Final = JobKind("eligibility_subscriptions.evaluate", Evaluate)
 
 
 class Reevaluate(msgspec.Struct, frozen=True):
-    """The subscriptions of a partner's configuration, or all, ``after`` one of them."""
+    """The subscriptions of a partner's configuration, or all; ``after``: the last ID of the previous batch."""
 
     partner: UUID | None = None
     configuration: UUID | None = None
@@ -78,7 +78,7 @@ _CODES: Final = {sub.id: code for code, sub in SUB_TAGS.items()}
 
 
 async def create(tx: Tx, partner: Partner, eligibility_input: EligibilityInput) -> EligibilitySubscription:
-    """A new subscription; it is evaluated right after the commit.
+    """Create a subscription; it is evaluated after the commit.
 
     Raises EntityNotFound, OrganisationNotActive, InvalidSubTags, InvalidMetadata.
     """
@@ -109,7 +109,7 @@ async def create(tx: Tx, partner: Partner, eligibility_input: EligibilityInput) 
 
 
 def sub_tag_codes_of(tx: Tx, texts: Sequence[str], field: str = "suggestedActivitySubTags") -> tuple[str, ...]:
-    """The codes of sub-tags by their ids, each once. Raises InvalidSubTags naming all that are unknown."""
+    """The codes of sub-tags by their IDs, each once. Raises InvalidSubTags naming all that are unknown."""
     found = {text: _CODES.get(parsed) if (parsed := tx.ids.parse("activitysubtag", text)) else None for text in texts}
     if unknown := [text for text, code in found.items() if code is None]:
         raise domain.InvalidSubTags(
@@ -121,7 +121,7 @@ def sub_tag_codes_of(tx: Tx, texts: Sequence[str], field: str = "suggestedActivi
 async def _find_entity(
     tx: Tx, partner: Partner, eligibility_input: EligibilityInput
 ) -> tuple[UUID | None, UUID | None, str]:
-    """Organisation or validation request, and its name. Raises EntityNotFound, OrganisationNotActive."""
+    """The organisation or validation request, and its name. Raises EntityNotFound, OrganisationNotActive."""
     if eligibility_input.organisation_id is not None:
         named = tx.ids.parse("organisation", eligibility_input.organisation_id)
         try:
@@ -160,7 +160,7 @@ async def get(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscri
 
 
 async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> dict[UUID, EligibilitySubscription]:
-    """Those of these subscriptions that exist, by ID."""
+    """The existing ones of these subscriptions, by ID."""
     found = await store.find_many(tx, partner, subscription_ids) if subscription_ids else []
     return {subscription.id: subscription for subscription in found}
 
@@ -184,7 +184,7 @@ async def list_history(tx: Tx, scope: Scope, subscription_id: UUID, page_: Page)
 async def change_metadata(
     tx: Tx, partner: Partner, subscription_id: UUID, patch: Mapping[str, str | None] | None
 ) -> EligibilitySubscription:
-    """Merge the metadata key by key; None removes all (settled 1). Raises NotFound, InvalidMetadata."""
+    """Merge the metadata key by key; a patch of None removes all (settled 1). Raises NotFound, InvalidMetadata."""
     if patch and (found := metadata_rules.find_metadata_problems(patch, merged=True)):
         raise domain.InvalidMetadata(*found)
     locked = await _lock(tx, partner, subscription_id)
@@ -197,14 +197,17 @@ async def change_metadata(
 
 
 async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> EligibilitySubscription:
-    """End it: nothing is evaluated any more, the last results stay. Raises NotFound, AlreadyCancelled."""
+    """Cancel the subscription: it is not evaluated any more and keeps its results.
+
+    Raises NotFound, AlreadyCancelled.
+    """
     cancelled = (await _lock(tx, partner, subscription_id)).with_cancellation(tx.now)
     await eligibility_evaluation.end_subscription(tx, cancelled)
     return cancelled
 
 
 async def resume_after_appeal(tx: Tx, subscription_id: UUID) -> None:
-    """Have what ended with its validation request follow it again: an appeal has reversed that. Raises NotFound."""
+    """Resume a subscription that failed with its validation request, after an appeal reversed that. Raises NotFound."""
     locked = await _lock(tx, ALL_PARTNERS, subscription_id)
     if locked.status == "validation_request_failed":
         await eligibility_evaluation.store_transition(tx, locked.with_request_resumed(tx.now))
@@ -253,7 +256,7 @@ async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> Mappin
 
 
 async def evaluate_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) -> None:
-    """Validation requests were decided: evaluate what waits for them."""
+    """Evaluate the subscriptions that wait for decided validation requests."""
     await _enqueue_evaluations(tx, await store.list_waiting_for_requests(tx, request_ids), "created")
 
 
@@ -279,7 +282,7 @@ async def reevaluate_batch(
 ) -> UUID | None:
     """Enqueue evaluations of the next subscriptions after an ID; returns the last one, None at the end.
 
-    Those of a configuration, else all. Those without one of their own are judged by their partner's default.
+    With a configuration, only its subscriptions; the default one includes those without a configuration.
     """
     if partner is None or configuration_id is None:
         found = await store.list_evaluated(tx, after or _FIRST, _BATCH_SIZE)

@@ -79,7 +79,7 @@ async def insert(tx: Tx, partner: Partner, new: EligibilitySubscription) -> None
 
 
 async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscription | None:
-    """One subscription."""
+    """One subscription; None if it does not exist."""
     row = await tx.fetchrow(
         f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2)", subscription_id, _owner(scope)
     )
@@ -87,13 +87,13 @@ async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscr
 
 
 async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> list[EligibilitySubscription]:
-    """Those of these subscriptions that exist."""
+    """The existing ones of these subscriptions."""
     rows = await tx.fetch(f"{_FROM} where s.partner_id = $1 and s.id = any($2::uuid[])", partner.id, subscription_ids)
     return [_subscription(row) for row in rows]
 
 
 async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> EligibilitySubscription | None:
-    """One subscription, locked until the transaction ends."""
+    """Lock one subscription until the transaction ends; None if it does not exist."""
     row = await tx.fetchrow(
         f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2) for no key update of s",
         subscription_id,
@@ -105,7 +105,7 @@ async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> Eligibi
 async def update_status(tx: Tx, moved: EligibilitySubscription, *, may_stay: bool = False) -> bool:
     """Store a locked subscription's new state; False if the transition is not allowed.
 
-    ``may_stay``: it may also be in that state already.
+    ``may_stay``: the same state is allowed too.
     """
     return bool(
         await tx.fetchval(
@@ -132,7 +132,7 @@ async def update_status(tx: Tx, moved: EligibilitySubscription, *, may_stay: boo
 
 
 async def set_search_name(tx: Tx, subscription: EligibilitySubscription) -> None:
-    """Store the words of the name of a locked subscription: its nonprofit is called something else now."""
+    """Store the search words of a locked subscription after its nonprofit's name changed."""
     await tx.execute(
         "update eligibility_subscription set search_name = $2 where id = $1",
         subscription.id,
@@ -255,7 +255,7 @@ async def list_by_organisations(tx: Tx, partner: Partner, organisation_ids: Sequ
 
 @across_partners("sweep")
 async def list_evaluated(tx: Tx, after: UUID, limit: int) -> list[UUID]:
-    """Subscriptions with results, after an id, by id."""
+    """Evaluated subscriptions after an ID, by ID."""
     rows = await tx.fetch(
         f"select id from eligibility_subscription where {_EVALUATED} and id > $1 order by id limit $2", after, limit
     )

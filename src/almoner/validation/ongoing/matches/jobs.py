@@ -1,4 +1,4 @@
-"""Comparing again: when a list has another version, only whom the update could change; all when the engine has one."""
+"""Rescreening: after a list update only subjects that it could affect, after an engine update all."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ from almoner.screening.watchlists.domain import LOADED, WatchlistImportEvent
 from almoner.validation.ongoing.matches import service
 
 _MAX_SUBJECTS_PER_JOB: Final = 50_000
-"""Of those who are watched, how many one job looks at: some ten seconds of work."""
+"""How many subjects one job screens: about ten seconds of work."""
 _FIRST: Final = UUID(int=0)
 _LANE: Final = "screening"
 _RETRY_DELAY: Final = timedelta(minutes=10)
@@ -43,7 +43,7 @@ async def rescreen_outdated(screener: Screener, context: JobContext, job: JobOf[
 
 @screening_tasks.job(service.RESCREEN_SUBJECT)
 async def rescreen_subject(screener: Screener, context: JobContext, job: JobOf[service.RescreenSubject]) -> Result:
-    """Compare one again."""
+    """Rescreen one subject."""
     await screener.run_with_watchlists(context.db, partial(service.rescreen, screener, job.details.subject))
     return JobDone()
 
@@ -57,8 +57,8 @@ async def rescreen_after_load(
 ) -> Result:
     """Screen subjects again whose matches a load ended, then those that match its new entries.
 
-    However many are watched, a job looks at so many and leaves the others to the next: one that takes too long is
-    ended, and would begin anew for ever.
+    Each job screens a limited number and enqueues the next: a job that exceeds its time limit is killed and would
+    restart forever.
     """
     follow = _rescreen_ended if progress.stage == "ended" else _rescreen_added
     after = await follow(screener, context, progress.load, progress.after or _FIRST, at_most)
@@ -91,7 +91,7 @@ async def _enqueue_renewal(tx: Tx, after: UUID) -> None:
 
 
 async def _renewal_due(tx: Tx) -> datetime | None:
-    """At once where the engine is newer than what somebody was compared by; later again, should a job have failed."""
+    """Now if a subject was screened by an older engine; after a delay if a job ran already. None if all are current."""
     if not await screenings.has_outdated_subjects(tx):
         return None
     ran = await last_run_at(tx, service.RESCREEN_OUTDATED.name)
@@ -99,7 +99,7 @@ async def _renewal_due(tx: Tx) -> datetime | None:
 
 
 async def _begin_renewal(tx: Tx) -> int:
-    """Enqueue a job to do it. The sweep itself deals with none."""
+    """Enqueue the job. Returns 0, since this task itself handles no record."""
     await _enqueue_renewal(tx, _FIRST)
     return 0
 
@@ -107,7 +107,7 @@ async def _begin_renewal(tx: Tx) -> int:
 async def _rescreen_ended(
     screener: Screener, context: JobContext, load: UUID, after: UUID, at_most: int
 ) -> UUID | None:
-    """Those who match what the load ended or changed, after one; the last of them, None when there are no more."""
+    """Rescreen the next subjects whose matches the load ended or changed; returns the last one, None at the end."""
     limit = max(1, at_most // 10)  # each of them is compared with all lists
     async with context.db.read() as tx:
         found = await screenings.list_affected_subjects(tx, load, after, limit)
@@ -118,7 +118,7 @@ async def _rescreen_ended(
 async def _rescreen_added(
     screener: Screener, context: JobContext, load: UUID, after: UUID, at_most: int
 ) -> UUID | None:
-    """Those among the next who are watched who match what the load brought; the last who is, None at the end."""
+    """Rescreen the next watched subjects that match the load's entries; returns the last one seen, None at the end."""
     async with context.db.read() as tx:
         fresh = await screenings.index_of_load(tx, load)
         covers = await screenings.has_coverage_changed(tx, load)
@@ -129,7 +129,7 @@ async def _rescreen_added(
         await _rescreen_subjects(screener, context, found)
         if last is None:
             return None
-        if covers:  # what was unknown of everybody is known now
+        if covers:  # the list covers a new category, which changes every subject's result
             async with context.db.write() as tx:
                 await screenings.emit_screening_changed(tx, after, last)
         looked, after = looked + screenings.BATCH_SIZE, last
@@ -137,7 +137,7 @@ async def _rescreen_added(
 
 
 async def _rescreen_subjects(screener: Screener, context: JobContext, subjects: Sequence[UUID]) -> None:
-    """Compare each again; one that fails is left to a job of its own, so that it keeps no other from it."""
+    """Rescreen each subject; one that fails gets a job of its own, so that it does not block the others."""
     for subject in subjects:
         try:
             await screener.run_with_watchlists(context.db, partial(service.rescreen, screener, subject))
@@ -152,7 +152,7 @@ async def _rescreen_subjects(screener: Screener, context: JobContext, subjects: 
 
 @tasks.reacts_to(LOADED)
 async def on_list_loaded(tx: Tx, loaded: Sequence[WatchlistImportEvent]) -> None:
-    """A job for each version."""
+    """Enqueue rescreening for each loaded version."""
     for one in loaded:
         await service.RESCREEN.enqueue(tx, service.RescreeningProgress(one.load), unique=str(one.load))
 

@@ -1,4 +1,4 @@
-"""How matches with watch lists are shown to reviewers, and decided by them."""
+"""Shows watch list matches to reviewers and applies their decisions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -30,7 +30,7 @@ class MatchReviewHandler:
 
     @property
     def reason_codes(self) -> Sequence[str]:
-        """Why one is cleared."""
+        """The reason codes for clearing a match."""
         return service.REASONS
 
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
@@ -39,7 +39,7 @@ class MatchReviewHandler:
         return service.review_subject_for(match) if match is not None else None
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
-        """Both sides, what each part of the score is about, and what changed since it was decided. Raises NotFound."""
+        """Load both sides, the parts of the score, and what changed since the last decision. Raises NotFound."""
         match = await screenings.find_match(tx, subject_id)
         if match is None:
             raise NotFound
@@ -79,17 +79,17 @@ class MatchReviewHandler:
     async def accept(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
-        """They are the same. Raises ReviewNotOpen."""
+        """Confirm that the record is the listed entry. Raises ReviewNotOpen."""
         return await service.decide_match(tx, scope, subject_id, decision)
 
     async def reject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
-        """They are not. Raises ReviewNotOpen."""
+        """Clear the match: the record is not the listed entry. Raises ReviewNotOpen."""
         return await service.decide_match(tx, scope, subject_id, decision)
 
     async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
-        """Reopen a match that was decided wrongly. Raises NotFound, ReviewNotOpen."""
+        """Reopen a decided match. Raises NotFound, ReviewNotOpen."""
         return await service.reopen_match(tx, subject_id, by, note)
 
 
@@ -98,7 +98,7 @@ class ScreeningReviewHandler:
 
     @property
     def reason_codes(self) -> Sequence[str]:
-        """The category of a list that has it."""
+        """The categories of lists that may contain the record."""
         return CATEGORIES
 
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
@@ -134,13 +134,13 @@ class ScreeningReviewHandler:
     async def accept(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
-        """No list has it. Raises ReviewNotOpen."""
+        """Record that no list contains it. Raises ReviewNotOpen."""
         return await service.record_manual_result(tx, scope, subject_id, decision)
 
     async def reject(
         self, tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision, /
     ) -> object:
-        """A list has it. Raises ReviewNotOpen."""
+        """Record that a list contains it. Raises ReviewNotOpen."""
         return await service.record_manual_result(tx, scope, subject_id, decision)
 
     async def reopen(self, tx: Tx, subject_id: UUID, by: str, note: str, /) -> object:
@@ -160,7 +160,7 @@ def _entry_text(match: ScreeningMatch, listed: Sequence[WatchlistEntry]) -> str:
 
 
 def _compared(stored_subject: StoredSubject, listed: Sequence[WatchlistEntry]) -> list[ValueComparison]:
-    """The record beside the entry."""
+    """The record's values beside the entry's."""
     asked = stored_subject.asked
     at = asked.address
     entries = [one.listed for one in listed]
@@ -194,7 +194,7 @@ def _subject_facts(stored_subject: StoredSubject) -> Iterator[Fact]:
 
 
 def _list_text(one: WatchlistVersion) -> str:
-    """A list with its version; one whose reader never met a real file is marked as such."""
+    """A list with its version; marked if its reader was never tested with a real file."""
     return f"{one.title}{' (unverified)' if one.unverified else ''}, version {one.version}"
 
 

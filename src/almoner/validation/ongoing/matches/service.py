@@ -1,7 +1,7 @@
 """Screens records against watch lists; operators decide about matches.
 
-A match never refuses anything by itself. Whoever has a record compared calls ``screen`` in its own transaction, after
-it has locked the record; what changes later is told by ``screenings.domain.CHANGED``.
+A match never rejects anything by itself. Callers run ``screen`` in their own transaction, after locking the record;
+later changes are announced by ``screenings.domain.CHANGED``.
 """
 
 from collections.abc import Sequence
@@ -57,17 +57,17 @@ RESCREEN_OUTDATED: Final = JobKind("matches.rescreen_outdated", RescreenOutdated
 
 
 class RescreenSubject(msgspec.Struct, frozen=True):
-    """A watched subject that could not be compared with the others."""
+    """A watched subject whose rescreening failed in a batch."""
 
     subject: UUID
 
 
 RESCREEN_SUBJECT: Final = JobKind("matches.rescreen_subject", RescreenSubject)
 _SCREENING: Final = "screening"
-"""The kind of review of what cannot be compared."""
+"""The kind of review for records that cannot be compared."""
 DIFFERENT: Final = "not_the_same"
 REASONS: Final = (DIFFERENT,)
-"""Why a match is cleared."""
+"""The reason codes for clearing a match."""
 _DECISIONS: Final[dict[str, Literal["confirmed", "cleared"]]] = {"accepted": "confirmed", "rejected": "cleared"}
 
 
@@ -105,8 +105,8 @@ async def screen(
 ) -> ScreeningResult:
     """Screen a record against all lists; new or changed matches are sent to review.
 
-    ``watch``: compare it again when a list changes. ``others``: further records of the same body; what a person
-    decided of one of them holds for this one where the question is the same to the word.
+    ``watch``: screen it again when a list changes. ``others``: further records of the same body; a reviewer's decision
+    on one of them is reused here if the compared data are identical.
     """
     result = await _update_reviews(tx, await screenings.screen(tx, screener, subject, subject_details, watch=watch))
     if result.changed and result.obstacle is None:
@@ -126,7 +126,7 @@ async def get_screening_result(tx: Tx, subject: ScreenedSubject) -> ScreeningRes
 
 
 async def request_manual_screening(tx: Tx, subject: ScreenedSubject) -> None:
-    """Ask a person to look up a record that cannot be compared by all of its names, unless one has."""
+    """Ask a reviewer to look up a record whose names cannot all be compared, unless that is done."""
     stored = await screenings.lock_subject(tx, subject)
     if stored is not None and stored.obstacle is not None and stored.manual_result is None:
         await reviews.request_review(tx, screening_review_subject_of(stored), [f"not_screened:{stored.obstacle}"])
@@ -135,7 +135,7 @@ async def request_manual_screening(tx: Tx, subject: ScreenedSubject) -> None:
 async def record_manual_result(
     tx: Tx, scope: Partner | AllPartners, subject_id: UUID, decision: ReviewDecision
 ) -> StoredSubject:
-    """A person looked it up: accepted, no list has it; rejected, one of the category that is the reason has it.
+    """Record a reviewer's lookup: accepted means no list has it, rejected that one of the reason's category has it.
 
     Raises ReviewNotOpen.
     """
@@ -197,7 +197,7 @@ async def _withdraw_manual_screening(tx: Tx, subject: ScreenedSubject) -> None:
 async def decide_match(
     tx: Tx, scope: Partner | AllPartners, match_id: UUID, decision: ReviewDecision
 ) -> ScreeningMatch:
-    """Record a reviewer's decision: accepted means the same, rejected not. Raises ReviewNotOpen."""
+    """Record a reviewer's decision: accepted means the same, rejected not the same. Raises ReviewNotOpen."""
     match = await screenings.lock_match(tx, match_id)
     if match is None or (scope is not ALL_PARTNERS and scope != Partner(match.who.partner_id)):
         raise ReviewNotOpen("There is no such match.")
@@ -231,9 +231,9 @@ def review_subject_for(match: ScreeningMatch) -> ReviewSubject:
 async def _apply_earlier_decisions(
     tx: Tx, result: ScreeningResult, others: Sequence[ScreenedSubject]
 ) -> ScreeningResult:
-    """With what a person decided of the same question before, unless this one was ever decided.
+    """Apply earlier decisions on identical comparisons, unless this match was ever decided.
 
-    That is a question about another record, or one of a list that this one has taken the place of.
+    They concern another record of the body, or a list that this one replaces.
     """
     waiting = [match for match in result.matches if match.decision == "open"]
     if not waiting or not (others or any(match.list in SUBSUMED_LISTS.values() for match in waiting)):
@@ -259,7 +259,7 @@ async def _apply_earlier_decisions(
 
 
 def _comparison_key(match: ScreeningMatch) -> tuple[object, ...]:
-    """What a person is asked: the entry, and all that mattered of both sides."""
+    """What a reviewer compares: the entry, and the data of both sides that affected the score."""
     return (
         SUBSUMED_LISTS.get(match.list, match.list),
         match.entry_key,

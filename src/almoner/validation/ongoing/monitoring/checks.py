@@ -1,4 +1,4 @@
-"""Self-checks of monitoring subscriptions: none is forgotten, and each change was told."""
+"""Self-checks of monitoring subscriptions: none is overdue, and each change was reported."""
 
 from typing import Final
 

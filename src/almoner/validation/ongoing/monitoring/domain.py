@@ -1,4 +1,4 @@
-"""Monitoring subscriptions: the record, its states, and what results follow from (spec 2.4; settled 4 and 5)."""
+"""Monitoring subscriptions: the record, its states, and how results are derived (spec 2.4; settled 4 and 5)."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ SUBSCRIPTION: Final = Lifecycle(
     {
         "pending_validation_request": frozenset({"pending", "validation_request_failed", "cancelled"}),  # settled 5
         "pending": frozenset({"live", "cancelled"}),
-        # Back to waiting when an appeal has reversed what the request failed by.
+        # Waits again after an appeal reversed the rejection of its request.
         "validation_request_failed": frozenset({"pending_validation_request", "cancelled"}),
         "live": frozenset({"cancelled"}),
     },
@@ -35,7 +35,7 @@ Occasion = Literal[
 """Why a subscription is evaluated."""
 
 DEFAULT_FLAGS: Final[frozenset[Category]] = frozenset(("sanction", "warning", "hateSpeech"))
-"""The complianceFlags of who has configured nothing else (settled 4)."""
+"""The complianceFlags of partners without a configuration (settled 4)."""
 
 UPDATED: Final = "monitoring_subscription.updated"
 
@@ -76,7 +76,7 @@ class MonitoringMatch:
 class ScreenedList:
     """A list version that was screened for a category.
 
-    ``not_screened``: by some of its names the organisation could not be compared with it, for this reason.
+    ``not_screened``: why some of the organisation's names could not be compared; None if all could.
     """
 
     list: str
@@ -95,14 +95,14 @@ class MonitoringResults:
     active: RegistrationActive | None = None
 
     def as_json(self) -> dict[str, str]:
-        """The members that are known, by their names on the wire."""
+        """The known members, by their API names."""
         known: dict[str, str | None] = {"complianceStatus": self.compliance, "active": self.active}
         stated = {name: value for name, value in known.items() if value is not None}
         return {**stated, **{str(category): str(status) for category, status in self.categories.items()}}
 
 
 def parse_results(known: Mapping[str, str]) -> MonitoringResults:
-    """What ``as_json`` gave."""
+    """Parse results from ``as_json``."""
     return MonitoringResults(
         cast("Compliance | None", known.get("complianceStatus")),
         {category: cast("CategoryStatus", known[category]) for category in CATEGORIES if category in known},
@@ -114,7 +114,7 @@ def parse_results(known: Mapping[str, str]) -> MonitoringResults:
 class MonitoringEvidence:
     """Everything that results are based on.
 
-    ``manual_flags``: what people found of names that cannot be compared; ``looked_up``: whether they looked up all.
+    ``manual_flags``: what reviewers found for names that cannot be compared; ``looked_up``: whether they looked up all.
     """
 
     matches: tuple[MonitoringMatch, ...] = ()
@@ -134,7 +134,7 @@ NO_EVIDENCE: Final = MonitoringEvidence(screened=False)
 
 
 def screening_step(screened: ScreenedList, matches: Sequence[MonitoringMatch]) -> EvaluationStep:
-    """What the comparison with a list found for one of its categories."""
+    """The step of screening one list for one of its categories."""
     place = (screened.list, screened.category)
     decisions = {match.decision for match in matches if (match.list, match.category) == place}
     verdict: StepVerdict = "pass"
@@ -153,7 +153,7 @@ def screening_step(screened: ScreenedList, matches: Sequence[MonitoringMatch]) -
 
 
 def screened_list_of(step: EvaluationStep) -> ScreenedList:
-    """The comparison that a step is about."""
+    """The screened list that a step describes."""
     return ScreenedList(
         step.source or "",
         step.version or "",
@@ -168,10 +168,9 @@ def results_from_evidence(
 ) -> MonitoringResults:
     """The results that follow from the evidence; simulated results replace them member by member.
 
-    A category is flagged by a match that a person confirmed. While one waits for a person it is not known. It is clear
-    when the organisation was compared with all lists of it and nothing is left (settled 4, 11). Compliance fails by a
-    flag that counts, and is not known while a match that counts waits for a person, or while an organisation that could
-    not be compared does.
+    A category is flagged by a confirmed match, unknown while a match awaits a reviewer, and clear if the organisation
+    was compared with all its lists and nothing is left (settled 4, 11). Compliance fails by a relevant flag. It is
+    unknown while a relevant match awaits a reviewer, or an organisation that could not be compared does.
     """
     chosen = chosen or MonitoringResults()
     confirmed = _categories_decided(evidence.matches, "confirmed") | set(evidence.manual_flags)
@@ -187,7 +186,7 @@ def results_from_evidence(
     unknown = waiting if evidence.looked_up else waiting | evidence.has_unscreened_lists
     compliance = chosen.compliance or _compliance(categories, unknown - chosen.categories.keys(), flags)
     if not evidence.screened and chosen.compliance is None and compliance == "pass":
-        compliance = None  # silence before anybody looked says nothing
+        compliance = None  # no flag before any screening means unknown
     return MonitoringResults(compliance, categories, chosen.active or evidence.active)
 
 
@@ -205,12 +204,11 @@ def _compliance(
 
 @dataclass(frozen=True, slots=True)
 class MonitoringSubscription:
-    """One subscription, as a store read it.
+    """One subscription as read from the database.
 
-    ``name``: of the organisation, None while there is none. ``search_name``: its words, or those of the request, when
-    they were looked at last. ``simulated_results``: what the sandbox was told to say. ``screened_at``: when it was
-    looked at. ``due_at``: since when it has to be looked at again, None while it need not. ``matches``: those of the
-    last look.
+    ``name``: of the organisation; None before there is one. ``search_name``: its words, or those of the request, at the
+    last evaluation. ``simulated_results``: set in the sandbox. ``screened_at``: when it was last screened. ``due_at``:
+    since when an evaluation is due; None if none is. ``matches``: those of the last screening.
     """
 
     id: UUID
@@ -244,17 +242,20 @@ class MonitoringSubscription:
         return self.status in ("pending", "live")
 
     def with_organisation(self, organisation_id: UUID, search_name: str) -> "MonitoringSubscription":
-        """Its request was accepted as this organisation. Raises InvalidState."""
+        """The subscription after its request was accepted as this organisation. Raises InvalidState."""
         self.ensure_transition_allowed("pending")
         return replace(self, status="pending", organisation_id=organisation_id, search_name=search_name)
 
     def with_request_failed(self) -> "MonitoringSubscription":
-        """Its request was rejected. Raises InvalidState."""
+        """The subscription after its request was rejected. Raises InvalidState."""
         self.ensure_transition_allowed("validation_request_failed")
         return replace(self, status="validation_request_failed")
 
     def with_request_resumed(self) -> "MonitoringSubscription":
-        """An appeal has reversed what its request failed by: it waits for that again. Raises InvalidState."""
+        """The subscription waiting for its request again after an appeal reversed the rejection.
+
+        Raises InvalidState.
+        """
         self.ensure_transition_allowed("pending_validation_request")
         return replace(self, status="pending_validation_request")
 
@@ -302,7 +303,7 @@ def new_subscription(
     configuration_id: UUID | None = None,
     simulated_results: MonitoringResults | None = None,
 ) -> MonitoringSubscription:
-    """A new one: of an organisation, or of a request until that is decided. Nothing is known."""
+    """A new subscription without results: to an organisation, or to a request until it is decided."""
     return MonitoringSubscription(
         id=subscription_id,
         partner_id=partner_id,
@@ -334,7 +335,7 @@ class MonitoringFilters:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionStatusChangedEvent:
-    """The subscription."""
+    """The subscription whose status changed."""
 
     subscription: UUID
 

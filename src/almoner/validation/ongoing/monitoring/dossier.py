@@ -9,7 +9,7 @@ from almoner.validation.ongoing.monitoring.schemas import subscription_response
 
 
 async def load_dossier(tx: Tx, scope: Partner | AllPartners, subscription_id: UUID) -> Dossier:
-    """All that is known of the subscription. Raises NotFound."""
+    """The dossier of the subscription. Raises NotFound."""
     found = await service.get(tx, scope, subscription_id)
     return Dossier(
         kind="monitoring_subscription",

@@ -1,4 +1,4 @@
-"""Background work of monitoring: looking at new subscriptions, and again when something else is known."""
+"""Background work of monitoring: evaluate new subscriptions, and others again when their data change."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -46,14 +46,14 @@ async def reevaluate(context: JobContext, job: JobOf[service.Reevaluate]) -> Res
 
 @tasks.reacts_to(CONFIGURATION_CHANGED)
 async def on_configuration_changed(tx: Tx, events: Sequence[SubmissionConfigurationChangedEvent]) -> None:
-    """Configurations were changed."""
+    """Evaluate the subscriptions of changed configurations."""
     for changed in dict.fromkeys(events):
         await service.evaluate_after_configuration_change(tx, Partner(changed.partner), changed.configuration)
 
 
 @tasks.reacts_to(DECIDED)
 async def on_request_decided(tx: Tx, decided: Sequence[RequestDecidedEvent]) -> None:
-    """Validation requests were decided."""
+    """Evaluate the subscriptions of decided validation requests."""
     await service.evaluate_after_request_decisions(tx, [one.request for one in decided])
 
 
@@ -81,6 +81,6 @@ async def on_list_compared(tx: Tx, compared: Sequence[WatchlistImportEvent]) -> 
 
 
 class _OrganisationId(msgspec.Struct):
-    """What is needed of an organisation's record."""
+    """The ID in an organisation's record."""
 
     id: str

@@ -1,4 +1,4 @@
-"""Evaluating a subscription: what became of its request, what is known of its organisation, and telling a change."""
+"""Evaluates a subscription: applies its request's decision, collects evidence, and emits changed results."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -35,7 +35,7 @@ async def evaluate_subscription(tx: Tx, screener: Screener, subscription_id: UUI
 
 
 async def _apply_request_decision(tx: Tx, subscription: MonitoringSubscription) -> MonitoringSubscription:
-    """What became of the request that it waits for."""
+    """Apply the decision of the request that it waits for."""
     assert subscription.validation_request_id is not None, "it waits for one"
     partner = Partner(subscription.partner_id)
     request = await validation_requests.get(tx, partner, subscription.validation_request_id)

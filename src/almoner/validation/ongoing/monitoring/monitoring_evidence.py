@@ -1,4 +1,4 @@
-"""Looking at a subscription: its request, its organisation's register, and the watch lists."""
+"""Collects evidence for a subscription: its request, its organisation's register, and the watch lists."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -27,10 +27,10 @@ from almoner.validation.ongoing.monitoring.domain import (
 async def screened_subjects_of(
     tx: Tx, organisation: Organisation, subscription: MonitoringSubscription
 ) -> list[ScreenedSubject]:
-    """The records of the organisation, as they are compared with the lists; the one that answers first.
+    """The organisation's records as screened subjects, the principal one first.
 
-    Each register's record is compared by itself, and goes on being so when another one answers for it: what was found
-    of it, and what people decided, stays.
+    Each register's record is screened separately, also after another one becomes principal, so that its matches and
+    decisions stay.
     """
     return [_screened_subject(record, subscription) for record in await _records(tx, organisation)]
 
@@ -73,7 +73,7 @@ async def current_evidence(
 
 
 def _is_fully_simulated(chosen: MonitoringResults | None) -> bool:
-    """Whether the sandbox was told to say something of every category, so that no list is asked."""
+    """Whether the sandbox simulates every category, so that no list is screened."""
     return chosen is not None and all(category in chosen.categories for category in CATEGORIES)
 
 
@@ -102,7 +102,7 @@ def _evidence_of(organisation: Organisation, results: Sequence[ScreeningResult])
 async def request_manual_screening(
     tx: Tx, organisation: Organisation, subscription: MonitoringSubscription, flags: Collection[Category]
 ) -> None:
-    """Ask a person about what could not be compared, where a list that it could not be compared with counts."""
+    """Request a manual screening if an obstacle affects a list that counts for compliance."""
     if not any(source.status == "not_screened" and source.category in flags for source in subscription.sources):
         return
     for who in await screened_subjects_of(tx, organisation, subscription):
@@ -119,15 +119,15 @@ def registration_active_of(organisation: Organisation) -> RegistrationActive | N
 def with_newer_list_versions(
     subscription: MonitoringSubscription, since: Sequence[tuple[ScreenedList, datetime]]
 ) -> MonitoringSubscription:
-    """With the versions of lists up to which all live ones are compared, where they are newer than its own look.
+    """The subscription with the list versions that all live subscriptions were compared with, if newer than its own.
 
-    One that has to be looked at again was not compared with them yet.
+    Unchanged if its evaluation is due, since it was not compared with them yet.
     """
     if subscription.status != "live" or not subscription.sources or subscription.screened_at is None:
         return subscription
     if subscription.due_at is not None:
         return subscription
-    own = subscription.sources[0]  # what cannot be compared with one list can be with none
+    own = subscription.sources[0]  # an obstacle for one list is one for all
     newer = [
         replace(source, status=own.status, reason=own.reason) for source, at in since if at > subscription.screened_at
     ]
@@ -137,6 +137,6 @@ def with_newer_list_versions(
 
 
 async def compliance_flags_of(tx: Tx, subscription: MonitoringSubscription) -> frozenset[Category]:
-    """The categories that count for compliance: of its configuration, or of the one that is its partner's default."""
+    """The categories that count for compliance: of its configuration, else of its partner's default."""
     found = await configurations.find_or_default(tx, Partner(subscription.partner_id), subscription.configuration_id)
     return frozenset(found.compliance_flags) if found else DEFAULT_FLAGS

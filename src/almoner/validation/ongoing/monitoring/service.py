@@ -1,7 +1,7 @@
 """Operations on monitoring subscriptions.
 
-Whatever changes one holds its row first. The partner is told when the results change, and of nothing else, with the
-record as its GET then shows it (settled 5 and 6).
+Every change locks the row first. The partner is notified only when the results change, with the record as a GET then
+returns it (settled 5 and 6).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -57,7 +57,7 @@ EVALUATE: Final = JobKind("monitoring_subscriptions.evaluate", Evaluate)
 
 
 class Reevaluate(msgspec.Struct, frozen=True):
-    """The subscriptions of a configuration, ``after`` one of them."""
+    """The subscriptions of a configuration; ``after``: the last ID of the previous batch."""
 
     partner: UUID
     configuration: UUID
@@ -77,8 +77,8 @@ async def create(
 ) -> MonitoringSubscription:
     """Create a subscription to an organisation or request, by text ID; it is evaluated after the commit.
 
-    ``configuration_id``: by which one it is judged, None for the partner's default as that is at each moment.
-    Raises EntityNotFound, OrganisationNotActive.
+    ``configuration_id``: the configuration that applies; None for the partner's current default. Raises EntityNotFound,
+    OrganisationNotActive.
     """
     organisation_text, organisation_results = _split_test_suffix(tx, organisation_id)
     request_text, request_results = _split_test_suffix(tx, validation_request_id)
@@ -151,7 +151,7 @@ async def get(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscrip
 
 
 async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> dict[UUID, MonitoringSubscription]:
-    """Those of these subscriptions that exist, by ID."""
+    """The existing ones of these subscriptions, by ID."""
     found = await store.find_many(tx, partner, subscription_ids) if subscription_ids else []
     return {subscription.id: subscription for subscription in await _with_newer_list_versions(tx, found)}
 
@@ -165,7 +165,7 @@ async def list_page(
 
 
 async def _with_newer_list_versions(tx: Tx, found: Sequence[MonitoringSubscription]) -> list[MonitoringSubscription]:
-    """With the versions of lists up to which live ones are compared: an update that concerns none touches no row."""
+    """With the list versions that live ones were compared with: an update that affects none of them writes no row."""
     if not any(one.status == "live" and one.sources for one in found):
         return list(found)
     since = await store.list_compared_versions(tx)
@@ -200,7 +200,7 @@ async def cancel(tx: Tx, partner: Partner, subscription_id: UUID) -> MonitoringS
 
 
 async def resume_after_appeal(tx: Tx, subscription_id: UUID) -> None:
-    """Have what ended with its validation request follow it again: an appeal has reversed that. Raises NotFound."""
+    """Resume a subscription that failed with its validation request, after an appeal reversed that. Raises NotFound."""
     locked = await get_for_update(tx, ALL_PARTNERS, subscription_id)
     if locked.status == "validation_request_failed":
         await store_transition(tx, locked, locked.with_request_resumed())
@@ -208,9 +208,9 @@ async def resume_after_appeal(tx: Tx, subscription_id: UUID) -> None:
 
 
 async def _unwatch(tx: Tx, subscription: MonitoringSubscription, organisation_id: UUID) -> None:
-    """Have the organisation compared no more when a list changes, unless somebody else watches it.
+    """Stop rescreening the organisation, unless another subscription watches it.
 
-    Its records are held before it is asked who else does: whoever begins to watch it meanwhile is seen, or comes after.
+    Its records are locked before the check, so that a concurrent new subscription is either seen or waits.
     """
     organisation = await organisations.get(tx, Partner(subscription.partner_id), organisation_id)
     records = await monitoring_evidence.screened_subjects_of(tx, organisation, subscription)
@@ -238,7 +238,7 @@ async def simulate_results(
 
 
 async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> Mapping[UUID, set[UUID]]:
-    """The partners that monitor each of these organisations: they is notified when it changes (settled 6)."""
+    """The partners that monitor each of these organisations, which are notified of its changes (settled 6)."""
     return await store.partners_following(tx, organisation_ids)
 
 
@@ -258,7 +258,7 @@ async def evaluate_after_request_decisions(tx: Tx, request_ids: Sequence[UUID]) 
 async def evaluate_after_organisation_changes(tx: Tx, organisation_ids: Sequence[UUID], occasion: Occasion) -> None:
     """Evaluate the subscriptions to changed organisations.
 
-    Until that is done their records name no newer version of a list: they were not compared with it.
+    Until then their records show no newer list version, since they were not compared with it.
     """
     watching = await store.list_by_organisations(tx, organisation_ids)
     await store.mark_due_for_evaluation(tx, watching)
@@ -275,7 +275,7 @@ async def reevaluate_batch(
 ) -> UUID | None:
     """Enqueue evaluations of the next subscriptions after an ID; returns the last one, None at the end.
 
-    Those without a configuration of their own are judged by the default one.
+    The default configuration includes the subscriptions without one.
     """
     is_default = (await configurations.get(tx, partner, configuration_id)).is_default
     found = await store.list_by_configuration(tx, partner, configuration_id, after, at_once, include_default=is_default)
@@ -291,7 +291,7 @@ async def set_compared_version(tx: Tx, code: str, load_id: UUID) -> None:
 
 
 async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription:
-    """Lock one until the transaction ends. Raises NotFound."""
+    """Lock one subscription until the transaction ends. Raises NotFound."""
     if (locked := await store.get_for_update(tx, scope, subscription_id)) is None:
         raise NotFound
     return locked

@@ -88,7 +88,7 @@ def _results_json(results: MonitoringResults | None) -> dict[str, str] | None:
 
 
 async def insert(tx: Tx, partner: Partner, new: MonitoringSubscription) -> None:
-    """Store a new subscription, of which nothing is known."""
+    """Store a new subscription without results."""
     await tx.execute(
         """
         insert into monitoring_subscription (
@@ -110,7 +110,7 @@ async def insert(tx: Tx, partner: Partner, new: MonitoringSubscription) -> None:
 
 
 async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription | None:
-    """One subscription."""
+    """One subscription; None if it does not exist."""
     row = await tx.fetchrow(
         f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2)", subscription_id, _owner(scope)
     )
@@ -118,13 +118,13 @@ async def find(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscri
 
 
 async def find_many(tx: Tx, partner: Partner, subscription_ids: Sequence[UUID]) -> list[MonitoringSubscription]:
-    """Those of these subscriptions that exist."""
+    """The existing ones of these subscriptions."""
     rows = await tx.fetch(f"{_FROM} where s.partner_id = $1 and s.id = any($2::uuid[])", partner.id, subscription_ids)
     return [_subscription(row, row["name"]) for row in rows]
 
 
 async def get_for_update(tx: Tx, scope: Scope, subscription_id: UUID) -> MonitoringSubscription | None:
-    """One subscription, locked until the transaction ends."""
+    """Lock one subscription until the transaction ends; None if it does not exist."""
     row = await tx.fetchrow(
         f"{_FROM} where s.id = $1 and ($2::uuid is null or s.partner_id = $2) for no key update of s",
         subscription_id,
@@ -257,7 +257,7 @@ async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[U
 
 @across_partners("followers")
 async def list_by_organisations(tx: Tx, organisation_ids: Sequence[UUID]) -> list[UUID]:
-    """The subscriptions to any record of these organisations: one of its records answers for each of the others."""
+    """The subscriptions to any of these organisations' merged records."""
     rows = await tx.fetch(
         f"""
         with answering as materialized (
@@ -324,7 +324,7 @@ async def list_by_configuration(
 
 
 async def list_compared_versions(tx: Tx) -> list[tuple[ScreenedList, datetime]]:
-    """Up to which version of each list all live subscriptions are compared, and since when."""
+    """The version of each list that all live subscriptions were compared with, and since when."""
     rows = await tx.fetch(
         "select list, version, unnest(categories) as category, compared_at from monitoring_list order by list, category"
     )
@@ -332,7 +332,7 @@ async def list_compared_versions(tx: Tx) -> list[tuple[ScreenedList, datetime]]:
 
 
 async def set_compared_version(tx: Tx, code: str, version: str, categories: Sequence[Category]) -> None:
-    """All live subscriptions are compared with this version of a list."""
+    """Record that all live subscriptions were compared with this version of a list."""
     await tx.execute(
         """
         insert into monitoring_list (list, version, categories, compared_at) values ($1, $2, $3, $4)

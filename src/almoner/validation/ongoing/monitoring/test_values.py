@@ -12,10 +12,10 @@ _ALL: Final[dict[Compliance, CategoryStatus]] = {"pass": "clear", "fail": "flag"
 
 
 def split_test_value(text: str) -> tuple[str, MonitoringResults | None]:
-    """The id alone, and the results that its suffix asks for: it is cut off before the id is looked up and stored.
+    """The ID without its suffix, and the results that the suffix requests; the suffix is removed before the lookup.
 
-    The parts of a suffix come in any order, the last one of a parameter counts; one of them is the overall status,
-    which stays whatever the others say. ``compliance`` is taken and changes nothing (settled 4).
+    Its parts come in any order and the last one of a parameter counts. One of them is the overall status, which the
+    others do not affect. ``compliance`` is accepted and changes nothing (settled 4).
     """
     id_, *parts = text.split("-")
     overall: Compliance | None = None
