@@ -12,7 +12,8 @@ from PIL import Image
 from almoner.access.people.domain import Person
 from almoner.giving.accounting.dispute_evidence import service as dispute_evidence
 from almoner.giving.accounting.dispute_evidence.domain import MAX_TEXT
-from tests.support import bank, camt, clamd, factories, hostile_pdfs
+from almoner.giving.accounting.suspense import service as suspense
+from tests.support import bank, camt, clamd, factories, hostile_pdfs, transfers
 from tests.support import giving as support
 from tests.support.browsing import Browser
 from tests.support.claims import cause
@@ -69,6 +70,19 @@ async def test_unallocated_payments_are_refunded_or_written_off(
     await act(olive, f"{HOME}/unallocated-payments/{ids[1]}/write-off", note="another's")
     assert "is written off" in await closed(olive, f"{HOME}/unallocated-payments/{ids[1]}/refund")
     assert await audited(service, person) == ["unallocated_payment.refunded", "unallocated_payment.written_off"]
+
+
+async def test_a_refund_by_bank_transfer_names_its_reference(service: Service, api: Client, olive: Browser) -> None:
+    giving = await support.open_session(service, api)
+    await transfers.begun(giving)
+    named = await transfers.reference(giving)
+    content = camt.statement(transfers.came("B1", 2400, named), reference=factories.unique("S"), currency="USD")
+    await bank.stated(service, content)
+    async with service.db.write() as tx:
+        [held] = await suspense.lock_by_reference(tx, named)
+    path = f"{HOME}/unallocated-payments/{service.db.deployment.ids.text('heldpayment', held.id)}"
+    await olive.open(f"{path}/refund")
+    assert f"Enter {held.provider_payment} as the reference of your transfer" in words(olive)
 
 
 async def test_a_refund_is_begun_and_a_failed_one_is_handled(

@@ -109,6 +109,10 @@ async def _about_refund(_tx: Tx, unallocated_payment: UnallocatedPayment) -> Seq
                 "The payment is marked for refund. Because it was a bank transfer, you must send the money back "
                 "through your bank. Then record the refund here, or import the bank statement that shows it."
             ),
+            (
+                f"Enter {unallocated_payment.provider_payment.partition('/')[0]} as the reference of your transfer, so "
+                "that the statement is matched to this refund."
+            ),
         ]
     return [
         (
