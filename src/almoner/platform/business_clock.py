@@ -17,7 +17,7 @@ from almoner.platform.observability.failures import DATABASE_ERRORS, failure_log
 from almoner.platform.observability.telemetry import Telemetry
 
 _WAKEUP: Final = Wakeup()
-"""Rung after this process moved the clock."""
+"""Notified after this process moved the clock."""
 
 
 class MovableClock(Clock, Protocol):

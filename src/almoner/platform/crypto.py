@@ -102,7 +102,7 @@ class Vault:
         return urlsafe_b64encode(named + tag).decode().rstrip("=")
 
     def _verified_payload(self, purpose: str, token: str) -> bytes | None:
-        """What a token of this purpose names."""
+        """The verified payload of a token with this purpose; None if the token is not ours."""
         try:
             named = urlsafe_b64decode(token + "=" * (-len(token) % 4))[:-_TAG_BYTES]
         except ValueError:

@@ -1,8 +1,8 @@
 """In-process rate limiting by GCRA (L1, L3), in real time.
 
-Each server counts against the whole of every limit and tells the others what was used, once a second, through the
-database: limits are whole wherever they are used. Until it is told, a server may grant a burst that another has granted
-already; what was granted too much is waited for by all.
+Each server applies the full limit and shares its usage with the others once a second, through the database, so that
+limits hold for the whole deployment. Until then, two servers may grant the same burst; the excess delays all later
+calls.
 """
 
 import math
@@ -41,8 +41,8 @@ class RateLimiter:
 
     def __init__(self) -> None:
         self._arrivals: OrderedDict[Slot, float] = OrderedDict()
-        self._used: dict[Slot, float] = {}  # seconds of intervals, since they were last told to the others
-        self._elsewhere: Mapping[bytes, float] = {}  # seconds ahead of the moment of ``_told_at``, by digest
+        self._used: dict[Slot, float] = {}  # seconds of intervals since the last exchange
+        self._elsewhere: Mapping[bytes, float] = {}  # seconds ahead of ``_told_at``, by digest
         self._told_at = 0.0
 
     def wait_seconds(self, limit: RateLimit, key: object, now: float) -> int | None:

@@ -35,7 +35,7 @@ _ENTRIES_OF_SCOPE: Final = 500
 _LOOK_SECONDS: Final = 0.5  # many at once: small batches would cost the requests more
 _REST_SECONDS: Final = 5.0
 
-# The planner's picture of what waits is out of date: after a burst it would read and sort all of it for each batch.
+# The planner's statistics are out of date: after a burst it would read and sort all waiting entries for each batch.
 IN_ORDER: Final = f"{BY_INDEX}; set local enable_bitmapscan = off; set local enable_sort = off"
 
 WAITING: Final = """
@@ -102,7 +102,7 @@ class ChainBuilder:
         self._resting: dict[UUID, float] = {}
 
     async def run_batch(self) -> int:
-        """Chain up to a limit of entries; returns how many (0: nothing waits, or another process does it)."""
+        """Chain up to a limit of entries; returns how many (0: none wait, or another process chains them)."""
         scopes = await self._find_waiting()
         if not scopes:
             return 0
@@ -120,7 +120,7 @@ class ChainBuilder:
         return linked
 
     async def _find_waiting(self) -> list[UUID]:
-        """Start after the scope where the last look ended, so that all have their turn."""
+        """The next scopes with unchained entries, after the last one looked at, so that all have their turn."""
         now = monotonic()
         self._resting = {scope: until for scope, until in self._resting.items() if until > now}
         async with self._db.read() as tx:
@@ -133,7 +133,7 @@ class ChainBuilder:
     async def _chain(self, scopes: Sequence[UUID]) -> int:
         async with self._db.write() as tx:
             await tx.execute(IN_ORDER)
-            # The ends are locked by a statement of their own: the next one must see what the last holder linked.
+            # The ends are locked by a separate statement: the next one must see what the last holder linked.
             ends = await _lock_ends(tx, scopes)
             rows = await tx.fetch(TAKE, list(ends), _ENTRIES_OF_SCOPE)
             if rows:
@@ -141,7 +141,7 @@ class ChainBuilder:
         return len(rows)
 
     def _log_failure(self, error: Exception, **fields: object) -> None:
-        """Log what went wrong. A database that is away is nobody's failure: raised again."""
+        """Log a failure; raise it again if the database is unavailable."""
         if isinstance(error, UNAVAILABLE_ERRORS):
             raise error
         self._telemetry.log(
@@ -164,7 +164,7 @@ class ChainBuilder:
 
 
 async def _lock_ends(tx: Tx, scopes: Sequence[UUID]) -> dict[UUID, ChainEnd]:
-    """The ends of those chains that nobody else holds, locked; a scope's first entry begins one."""
+    """Lock the ends of the chains that nobody else holds; a scope's first entry begins a chain."""
     rows = await tx.fetch(_TURNS, scopes)
     if len(rows) < len(scopes):
         ends = [ChainEnd(scope, 0, GENESIS) for scope in scopes]
@@ -174,7 +174,7 @@ async def _lock_ends(tx: Tx, scopes: Sequence[UUID]) -> dict[UUID, ChainEnd]:
 
 
 async def _link_entries(tx: Tx, ends: dict[UUID, ChainEnd], rows: Sequence[Record]) -> None:
-    """Give the entries their places, in order of writing within each scope; a chain that begins is signed at once."""
+    """Link the entries in order of writing within each scope; the first end of a chain is signed at once."""
     started = [end for end in ends.values() if end.sequence == 0]
     moved: dict[UUID, ChainEnd] = {}
     places: list[tuple[UUID, int, int, bytes]] = []

@@ -31,7 +31,7 @@ from almoner.platform.jobs.background_tasks import Tasks, TasksWith
 SUFFIX: Final = ".jsonl"
 _DEPLOYMENT_NAME: Final = "deployment"
 _BATCH: Final = 500
-_EVERY: Final = timedelta(minutes=5)  # what is younger than the last exported head can be cut off unseen
+_EVERY: Final = timedelta(minutes=5)  # entries newer than the last exported head could be cut off unnoticed
 
 
 @dataclass(slots=True)
@@ -204,7 +204,7 @@ def append_heads(folder: Path, ids: Ids, heads: Sequence[SignedHead]) -> None:
 
 
 def _drop_torn_line(number: int) -> None:
-    """A line that a crash cut off was never marked as written: it comes again."""
+    """Remove a line that a crash cut off: its head was never marked as exported and is written again."""
     size = os.fstat(number).st_size
     tail = os.pread(number, 1024, max(0, size - 1024))
     if tail and not tail.endswith(b"\n"):
@@ -243,7 +243,7 @@ def list_exported_scopes(folder: Path, ids: Ids) -> Iterable[UUID]:
 
 
 async def list_stored_heads(tx: Tx, scope: UUID) -> list[SignedHead]:
-    """The heads of a scope that the database has, by position."""
+    """The heads of a scope in the database, by position."""
     rows = await tx.fetch(
         "select scope, sequence, hash, signed_at, signature, exported_at is not null from audit_head "
         "where scope = $1 order by sequence",

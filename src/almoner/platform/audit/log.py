@@ -1,9 +1,9 @@
 """The audit log: who did what, when, from where (V8).
 
-``record_entry`` writes an entry in the transaction of what it tells of, so that neither is there without the other. No
-writer waits for another: an entry gets its place in the chain of its scope right after the commit
-(``platform.audit_chain``). Nothing of an entry is ever changed, but for its network address, which is personal and
-forgotten after a year; what is sealed and chained is a keyed digest of it.
+``record_entry`` writes an entry in the transaction of the change, so that neither exists without the other. No writer
+waits for another: an entry gets its place in the chain of its scope right after the commit (``platform.audit_chain``).
+Entries never change, except that the network address, which is personal data, is erased after a year; the MAC and the
+chain cover a keyed digest of it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ Kind = Literal["key", "member", "operator", "machine", "system"]
 Details = Mapping[str, str | int | bool | Sequence[str] | None]
 
 DEPLOYMENT: Final = UUID(int=0)
-"""The scope of what concerns no single partner."""
+"""The scope of entries that concern no single partner."""
 
 ADDRESS_RETENTION: Final = timedelta(days=365)
 
@@ -142,9 +142,9 @@ async def record_entry(
 ) -> None:
     """Write an audit entry in the caller's transaction.
 
-    ``scope``: the partner whose affair it is, or ``DEPLOYMENT``. ``action``: a dotted name (``member.invited``) or an
-    operation (``createCategory``). ``subject``: the text id of the affected record. ``ip_address``: the caller's. It is
-    never put into ``details``, which contain no personal data and no secrets.
+    ``scope``: the partner concerned, or ``DEPLOYMENT``. ``action``: a dotted name (``member.invited``) or an operation
+    (``createCategory``). ``subject``: the text id of the affected record. ``ip_address``: the caller's. It is never put
+    into ``details``, which contain no personal data and no secrets.
     """
     await insert_entry(
         tx, EntryContext(scope, actor, action, ip_address, request_id).entry_values(tx, subject, details)
@@ -190,7 +190,7 @@ async def list_page(
 ) -> list[Entry]:
     """The newest entries of a scope, newest first; ``before``: the last entry ID seen.
 
-    ``actor``: the id of who did it; ``action``: its name. None: whoever, whatever. ``since``: the first ID wanted.
+    ``actor``: the actor's ID; ``action``: its name. None: not filtered. ``since``: the lowest ID.
     """
     given = [value for value in (actor, action) if value is not None]
     sql = page_sql(by_actor=actor is not None, by_action=action is not None)

@@ -1,4 +1,4 @@
-"""Proofs of audit chains by workers, which have the exported heads, and what the last of each found."""
+"""Verification of audit chains as jobs of workers, which have the exported heads; stores the last result of each."""
 
 import asyncio
 from dataclasses import dataclass

@@ -97,7 +97,7 @@ async def verify_chain(
 
 
 class _ChainWalk:
-    """Along one chain. Beside it entries may be written and chained: what counts is what was there when it began."""
+    """Walks along one chain while entries may be written and chained; only those present at the start count."""
 
     def __init__(self, db: Database, scope: UUID) -> None:
         self.proof = ChainVerification(scope)
@@ -108,7 +108,7 @@ class _ChainWalk:
         self._aged = 0
 
     async def from_the_beginning(self, folder: Path | None, report: Report | None) -> None:
-        """Look at everything. Raises Broken."""
+        """Verify everything. Raises ChainBroken."""
         proof = self.proof
         async with self._db.read() as tx:
             started = await self._end(tx)
@@ -143,7 +143,7 @@ class _ChainWalk:
             return await tx.fetch(sql, self.proof.scope, after, _PAGE)
 
     async def _end(self, tx: Tx) -> ChainEnd | None:
-        """The end of the chain, as the service sealed it."""
+        """The end of the chain, checked against its MAC."""
         row = await tx.fetchrow(
             "select scope, last_sequence, last_hash, mac from audit_chain where scope = $1", self.proof.scope
         )
@@ -155,7 +155,7 @@ class _ChainWalk:
         return end
 
     def _placed(self, row: Record, started: ChainEnd | None) -> None:
-        """The next entry of the chain."""
+        """Verify the next entry of the chain."""
         proof, sequence = self.proof, row["sequence"]
         expected = proof.entries + 1
         if sequence != expected:
@@ -175,7 +175,7 @@ class _ChainWalk:
                 )
 
     def _written(self, row: Record, sequence: int | None) -> bytes:
-        """The body of an entry that the service wrote, with nothing about it changed since."""
+        """The body of an entry, checked against its MAC."""
         entry = log.entry_from_row(row)
         body = entry.body()
         if log.entry_mac(self._vault, body) != row["mac"]:
@@ -194,7 +194,7 @@ class _ChainWalk:
         return body
 
     def _ends(self, started: ChainEnd | None, now: ChainEnd | None) -> None:
-        """The chain reaches as far as the service and the signed heads say."""
+        """Check that the chain reaches its stored end and all signed heads."""
         entries = self.proof.entries
         if self._heads:
             signed = self._heads[-1]

@@ -11,9 +11,8 @@ _V = TypeVar("_V")
 class CallBatcher(Generic[_K, _V]):
     """Combines concurrent calls for one key each into one call for many keys.
 
-    The calls that come while ``work`` is under way wait for it to end, and are then answered all at once: alone, a call
-    costs what it always costs; under load, one round trip serves up to ``most`` of them. What ``work`` raises, all of
-    its callers get.
+    Calls that arrive while ``work`` runs wait for it and are then combined: a single call has no extra cost, and under
+    load one round trip serves up to ``max_count`` calls. An exception of ``work`` is raised to all its callers.
     """
 
     def __init__(self, work: Callable[[Sequence[_K]], Awaitable[Sequence[_V]]], max_count: int = 250) -> None:

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 ACQUIRE_TIMEOUT_SECONDS: Final = 5.0
 _CANCEL_SECONDS: Final = 10.0
-"""How long a server may take to end a statement; then the connection is dropped, and whoever it ran for is gone."""
+"""How long a server may take to end a cancelled statement before the connection is dropped."""
 _IDLE_SECONDS: Final = 60.0
-"""A connection that nobody needed for so long is closed."""
+"""Connections idle for longer are closed."""
 _LIFE_SECONDS: Final = 300.0
-"""A connection is used for so long. A new one takes some 10 ms until it has its plans again."""
+"""The maximum age of a connection. A new one takes some 10 ms until it has its plans again."""
 
 
 class ConnectionUnavailable(OSError):
@@ -152,7 +152,7 @@ def _is_open(connection: "Held") -> bool:
     try:
         return not connection.is_closed()
     except asyncpg.InterfaceError:
-        return False  # asyncpg's pool has taken it back already, since the server ended it
+        return False  # asyncpg's pool has already taken it back, because the server closed it
 
 
 class BorrowedConnection:
@@ -174,5 +174,5 @@ class BorrowedConnection:
             return
         lost = isinstance(error, asyncpg.InterfaceError) and not _is_open(self._connection)
         self._connections.return_after_error(self._connection, self._claimant)
-        if lost:  # as when the server of a transaction has gone: no wrong use, but nothing to go on with
+        if lost:  # not a misuse: the server closed the connection, so the transaction cannot continue
             raise ConnectionUnavailable("the connection to the database was lost") from error

@@ -29,7 +29,7 @@ PROMOTION_WAIT: Final = timedelta(seconds=12)
 """How long a promoted server is quiet while nobody else raises; more than twice ``RAISE_INTERVAL``."""
 
 PATIENCE_SECONDS: Final = 2.0
-"""For the storage."""
+"""The timeout for the storage."""
 
 _FAR: Final = 1 << 40
 _MOST_PLACES: Final = 64
@@ -111,9 +111,9 @@ class DeploymentClaim:
 
 
 LIVE_VERDICTS: Final = frozenset({"unclaimed", "same", "restarted", "promoted"})
-"""How a database that goes on stands to its row; any other verdict says why it is taken for a copy."""
+"""Verdicts for a live database; any other verdict is the reason why it is considered a copy."""
 _ELSEWHERE: Final = "its files were copied: its server was reached at another address or lay in another folder"
-"""Told again at each look, since the server may be known by an address that only another process uses."""
+"""Checked each time, since another process may use another address for the same server."""
 
 
 def classify_database(
@@ -155,7 +155,7 @@ async def inspect_database(db: Database, marks: DeploymentRecords, address: str)
     async with db.read() as tx:
         claim = await find_claim(tx)
     outside, others, away = await _read_marks(marks, claim)
-    async with db.read() as tx:  # after the storage: what lies there was in the database before
+    async with db.read() as tx:  # after the storage: whatever is stored there was in the database before
         claim, server = await find_claim(tx), await read_server_state(tx, address)
         real_now = tx.real_now
     verdict = classify_database(claim, server, outside, others)

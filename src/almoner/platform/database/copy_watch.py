@@ -83,7 +83,7 @@ class CopyWatch:
             self._log("copy_watch_waits", error)
 
     async def _is_fresh(self) -> bool:
-        """Whether somebody has looked and raised a moment ago."""
+        """Whether another process has checked and raised the generation a moment ago."""
         async with self._db.read() as tx:
             claim, server = (
                 await copy_detection.find_claim(tx),
@@ -94,7 +94,7 @@ class CopyWatch:
         return self._identity.is_active and self._real_now() - claim.generation_at < copy_detection.RAISE_INTERVAL
 
     def _has_to_wait(self) -> bool:
-        """Whether the former server may still run: it would have raised the generation."""
+        """Whether the former server may still run, which would have raised the generation."""
         real_now = self._real_now()
         self._hesitates_since = self._hesitates_since or real_now
         return real_now - self._hesitates_since < copy_detection.PROMOTION_WAIT
@@ -106,7 +106,7 @@ class CopyWatch:
                 if claim is None
                 else copy_detection.raise_generation(tx, claim, server)
             )
-        if raised is None:  # another process has done so since it was read
+        if raised is None:  # another process has raised it since it was read
             async with self._db.read() as tx:
                 raised = await copy_detection.find_claim(tx)
             if raised is not None and raised.is_on_server(server):
@@ -143,7 +143,7 @@ class CopyWatch:
                 await copy_detection.record_detected_copy(tx, claim, reason)
 
     def _log_copy(self) -> None:
-        """Say it in the log, once and then every hour."""
+        """Log the copy once, and then every hour."""
         copy, real_now = self._identity.copy, self._real_now()
         if copy is None:
             self._reported = None

@@ -1,7 +1,4 @@
-"""Ends statements that take too long, by one look at all that run, ten times a second.
-
-A timer for each statement, as asyncpg would make one, costs more of a plain read than all other limits together.
-"""
+"""Cancels statements that run too long, by checking all running statements ten times a second."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -15,22 +12,22 @@ _LOOK_SECONDS: Final = 0.1
 
 
 class StatementTimeout(TimeoutError):
-    """A statement took too long, and the server was asked to end it. What its transaction did is undone."""
+    """A statement took too long and was cancelled; its transaction is rolled back."""
 
 
 class StatementDeadlines:
-    """The statements of one event loop that run now, and until when they may."""
+    """The running statements of one event loop, with their deadlines."""
 
     def __init__(self) -> None:
         self._ends: dict[asyncio.Task[Any], float] = {}
-        self._overdue: dict[asyncio.Task[Any], int] = {}  # with how often they had been cancelled before
+        self._overdue: dict[asyncio.Task[Any], int] = {}  # with the number of earlier cancellations
         self._looking = False
 
     async def run(self, statement: Awaitable[_Result], seconds: float) -> _Result:
         """Run a statement. Raises StatementTimeout when it took longer than ``seconds``."""
         task = asyncio.current_task()
         assert task is not None
-        outer = self._ends.get(task)  # a COPY, whose rows come from statements
+        outer = self._ends.get(task)  # a COPY whose rows come from other statements
         self._ends[task] = monotonic() + seconds
         if not self._looking:
             self._look()

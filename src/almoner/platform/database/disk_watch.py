@@ -26,7 +26,7 @@ class DiskWatch:
     def __init__(
         self, space: DiskSpace, folders: Sequence[Path], reserve: int, clock: Clock, telemetry: Telemetry
     ) -> None:
-        """``folders``: those of them that exist are measured. ``reserve``: bytes to keep free; 0 for none."""
+        """``folders``: measured if they exist. ``reserve``: bytes to keep free; 0 for none."""
         self._space = space
         self._folders = folders
         self._reserve = reserve
@@ -60,7 +60,7 @@ class DiskWatch:
         )
 
     def _log_change(self) -> None:
-        """Say it once; the loops that rest meanwhile say nothing."""
+        """Log the change once; paused loops log nothing."""
         if self._space.is_low:
             event, level, fields = "writes_refused", "error", {"advice": ADVICE}
         else:

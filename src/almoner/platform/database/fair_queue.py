@@ -1,9 +1,9 @@
 """A fair queue for limited resources: nobody takes more than a share while others wait, and waiting is bounded.
 
-A claimant is whom a request is for: a partner, or the network of a client that no key speaks for. While others have
-places too, it does not get the last fifth of them, since what it holds cannot be taken back when somebody else comes.
-Who has the fewest is next. Requests that move money may wait in a longer queue, so that they are turned away last. What
-has no claimant (health checks, background work) keeps to limits of its own and is never turned away here.
+A queue client is a partner, or the network of a caller without a key. While others hold slots, it cannot take the last
+fifth of them, since slots cannot be taken back. The client with the fewest slots is next. Requests that move money may
+wait in a longer queue, so that they are refused last. Work without a client (health checks, background work) has its
+own limits and is never refused here.
 """
 
 import asyncio
@@ -95,7 +95,7 @@ class FairQueue:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
-                self.release(claimant)  # it had come already: the next one's, then
+                self.release(claimant)  # a slot had just been assigned: pass it on
             raise
         finally:
             if claimant is not None:
@@ -131,7 +131,7 @@ class FairQueue:
                 turn.set_exception(QueueFull("the connections are being closed"))
 
     def _next(self) -> tuple[QueueClient | None, asyncio.Future[None]] | None:
-        """Of those below their share the one whose claimant has the fewest places, the longest waiting first."""
+        """The next waiting client below its share: the one with the fewest slots, then the longest waiting."""
         ready = [waiter for waiter in self._waiting if not waiter[1].done() and self._below_share(waiter[0])]
         return min(ready, key=lambda waiter: self._held.get(waiter[0].key, 0) if waiter[0] else 0, default=None)
 

@@ -10,10 +10,10 @@ from almoner.kit.errors import ServiceUnavailable
 from almoner.kit.ids import encode_uuid
 
 KEY: Final = 26
-"""Characters of a blob's key before the mark of the deployment that stored it."""
+"""The length of a blob's key before the suffix of the deployment that stored it."""
 _MARK: Final = 8
 _UNCLAIMED: Final = "0" * _MARK
-"""The mark of a process without a claimed database, as tools and tests are."""
+"""The suffix used by processes without a claimed database, such as tools and tests."""
 _PROMOTED: Final = (
     "The database server was just promoted. Almoner waits a few seconds to see whether the old one is still running"
 )
@@ -50,8 +50,8 @@ class UnreleasedCopyNotice:
 class DeploymentIdentity:
     """The deployment of this process. It is inactive if its database is found to be a copy.
 
-    ``copy``: it is on one that was not released. ``hesitates``: its server was promoted a moment ago, and whether the
-    former one still runs is being watched.
+    ``copy``: its database is an unreleased copy. ``hesitates``: its server has just been promoted, and the process
+    waits to see whether the former one still runs.
     """
 
     def __init__(self) -> None:

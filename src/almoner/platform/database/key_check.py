@@ -1,7 +1,7 @@
 """Checks that the process has the master key with which the database was written.
 
-A wrong key would start, answer, and call every API key wrong: the first process leaves a keyed value in the database,
-which tells nothing of the key, and all others compare.
+With a wrong key, the service would start and reject every API key. So the first process stores a keyed hash, which
+reveals nothing of the key, and all others compare it.
 """
 
 import hmac

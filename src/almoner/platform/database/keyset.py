@@ -13,7 +13,7 @@ from almoner.platform.database.transactions import Tx
 
 
 def equal(given: Mapping[str, object]) -> Conditions:
-    """Columns that must have these values; None: any."""
+    """Conditions that columns equal these values; None: not filtered."""
     found = Conditions(bound=0)
     for column, value in given.items():
         if value is not None:
@@ -31,7 +31,7 @@ async def rows_after(
     *,
     oldest_first: bool = False,
 ) -> list[Record]:
-    """Rows that match, after the one with this ID: the newest first, or the oldest. ``where``: nothing bound before."""
+    """Matching rows after an ID, newest or oldest first. ``where`` is the first to bind parameters."""
     sign, order = (">", "asc") if oldest_first else ("<", "desc")
     if after is not None:
         where.add(f"id {sign} {{}}", after)

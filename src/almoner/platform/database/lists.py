@@ -95,8 +95,8 @@ async def list_page(
 ) -> tuple[list[Record], int]:
     """One page of ``table`` in reading order, and its total from the list counter. ``columns`` begin with id.
 
-    ``of_partner``: a column of the partner, which follows those of each row. Asked for once: a sub-select for each row
-    made the kept plan look dearer than one for these values, which PostgreSQL took for one row and made at each call.
+    ``of_partner``: a column of the partner that is appended to each row. It is read once: with a sub-select for each
+    row PostgreSQL estimated the generic plan as more expensive and planned each call again.
     """
     if page_.reads_descending:
         order, start, within = "desc", _GREATEST, "partner_id >= $1 and (partner_id, id) < ($1, $3)"

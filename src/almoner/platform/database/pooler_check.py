@@ -46,5 +46,5 @@ async def _refuse_unless_known_elsewhere(dsn: str, opened: "list[asyncpg.Connect
         held = await asyncpg.connect(dsn)
         opened.append(held)
         await held.execute("begin")
-        with suppress(TimeoutError):  # a pool that is too small: nothing is known
+        with suppress(TimeoutError):  # the pool is too small to tell
             await asyncio.wait_for(prepared.fetchval(1), _WAIT_SECONDS)

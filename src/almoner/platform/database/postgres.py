@@ -40,14 +40,14 @@ from almoner.platform.observability.os_processes import has_process_ended, read_
 SUPERUSER = "postgres"
 _log = logging.getLogger("almoner.postgres")
 _SHELTER = Path("/var/lib/almoner")
-_SOCKET_PATH_LIMIT = 80  # a socket's address is limited to about 104 bytes, its file name takes 18
+_SOCKET_PATH_LIMIT = 80  # socket paths are limited to about 104 bytes, the file name takes 18
 _FREE_BYTES_NEEDED = 300 * MEBIBYTE
 _START_SECONDS, _STOP_SECONDS = 60.0, 30.0
 _POLL_SECONDS = 0.02
 _KEEP_SECONDS, _TRIES = 0.5, 3
 _BUILTIN_LOCALE_SINCE = 17
 EMBEDDED = "almoner "
-"""Begins the name of an embedded server; the rest says which files it is on, and is another for copies of them."""
+"""The prefix of an embedded server's name; the rest identifies its files and differs for copies of them."""
 _OPTIONS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
@@ -130,7 +130,7 @@ async def keep_server_running(
                 _log.warning("The embedded PostgreSQL had ended and was started again")
             attempts, full = 0, False
         except DiskFull as error:
-            if not full:  # said once, however often it is tried
+            if not full:  # logged once, however often it is retried
                 _log.error(str(error))
             full = True
         except DatabaseUnavailable:
@@ -230,7 +230,7 @@ class Cluster:
                         f"The embedded PostgreSQL is no longer in {sockets}: start Almoner again."
                     )
                 return ended
-        except OSError as error:  # a full disk refuses our own files, too
+        except OSError as error:  # a full disk also refuses our own files
             raise unavailable_error(self.home, f"{error.strerror}: {error.filename}") from error
 
     def maintain_ballast(self, reserve: int) -> None:
@@ -295,7 +295,7 @@ class Cluster:
             raise DatabaseUnavailable(f"The PostgreSQL server with process number {pid} does not get ready: end it.")
 
     def _stop(self) -> None:
-        """Stop the server as its documentation says: SIGINT is its fast shutdown, without losing a commit."""
+        """Stop the server by SIGINT, its documented fast shutdown, which loses no commit."""
         pid = self._pid()
         if pid is None:
             return
@@ -341,7 +341,7 @@ class Cluster:
             time.sleep(10 * _POLL_SECONDS)
 
     def _socket_folder(self) -> Path:
-        """The same at each start, so that its users find the server again; unless somebody else took the name."""
+        """The socket folder: the same at each start, so that clients find it again, unless the name is taken."""
         name = f"almoner-{hashlib.sha256(os.fsencode(self.home)).hexdigest()[:8]}"
         folder = _short_folder() / name
         with suppress(FileNotFoundError):
@@ -355,7 +355,7 @@ class Cluster:
         return folder
 
     def _try(self, sockets: Path, seconds: float) -> str | None:
-        """Start the server; what it said when it did not get ready."""
+        """Start the server; returns its output if it did not become ready."""
         program: list[str | Path] = [
             self.programs.folder / "postgres",
             "-D",
@@ -386,7 +386,7 @@ class Cluster:
         return self.log_file.read_bytes()[before:].decode(errors="replace")
 
     def _data_bytes(self) -> int:
-        """How much the tables and indexes hold."""
+        """The size of all tables and indexes, in bytes."""
         return sum(file.stat().st_size for file in (self.data_folder / "base").glob("*/*"))
 
     def _remove_ended(self) -> None:
@@ -408,7 +408,7 @@ class Cluster:
         return (self.data_folder / "postmaster.pid").read_text().splitlines()
 
     def _pid(self) -> int | None:
-        """The process number of the live server of this cluster."""
+        """The process ID of this cluster's running server."""
         try:
             pid = int(self._state()[0])
         except (FileNotFoundError, IndexError, ValueError):
@@ -422,7 +422,7 @@ class Cluster:
         return False
 
     def _sockets(self) -> Path | None:
-        """The folder in which the server listens; None until it has said so, some time after its process number."""
+        """The folder of the server's socket; None until the server has written it, some time after its process ID."""
         with suppress(FileNotFoundError, IndexError):
             if stated := self._state()[4]:
                 return Path(stated)
@@ -437,15 +437,15 @@ class Cluster:
 
 
 def _is_server_of(pid: int, data: Path) -> bool:
-    """Whether the process is a server of this cluster and not a stranger that was given its number."""
+    """Whether the process is a server of this cluster and not another process with a reused ID."""
     return str(data) in read_process_column(pid, "args")
 
 
 def _folder_fingerprint(folder: Path) -> str:
-    """Which folder it is, wherever it is moved to: its number, and when it was made where the system knows that."""
+    """A fingerprint of the folder that survives a move: its inode and, where known, its creation time."""
     status = folder.stat()
     birth: float | None = getattr(status, "st_birthtime", None)
-    if birth is None and (program := shutil.which("stat")):  # Python cannot be asked on Linux
+    if birth is None and (program := shutil.which("stat")):  # Python cannot read it on Linux
         asked = subprocess.run([program, "-c", "%W", folder], capture_output=True, text=True, check=False)
         birth = float(asked.stdout) if asked.stdout.strip().isdigit() else None
     return f"{status.st_ino}.{birth or 0:.0f}"

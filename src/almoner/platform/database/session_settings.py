@@ -9,10 +9,10 @@ from typing import Final
 import asyncpg
 
 SESSION_SETTINGS: Final = {
-    "jit": "off",  # planning machine code takes longer than any statement of ours
-    "idle_in_transaction_session_timeout": "10min",  # a process that stands still holds its locks no longer
-    "pg_trgm.similarity_threshold": "0.2",  # so little may a word with two slips have in common
-    "work_mem": "16MB",  # the rows of a common word fit into one bitmap: no row is checked again
+    "jit": "off",  # generating machine code takes longer than any of our statements
+    "idle_in_transaction_session_timeout": "10min",  # a stalled process does not hold its locks longer
+    "pg_trgm.similarity_threshold": "0.2",  # a word with two typing errors has so little in common
+    "work_mem": "16MB",  # the rows of a common word fit into one bitmap, without rechecks
 }
 _COMPARED: Final = """
 select current_setting('jit') as jit, current_setting('pg_trgm.similarity_threshold', true) as similarity,
@@ -42,6 +42,6 @@ async def set_for_database(connection: "asyncpg.Connection[asyncpg.Record]") -> 
 
 async def statements(connection: "asyncpg.Connection[asyncpg.Record]") -> list[str]:
     """The statements that the owner of the database must run."""
-    await connection.fetchval("select show_limit()")  # pg_trgm is loaded: its settings are no strangers then
+    await connection.fetchval("select show_limit()")  # loads pg_trgm, so that its settings are known
     name = await connection.fetchval("select quote_ident(current_database())")
     return [f"alter database {name} set {setting} = '{value}'" for setting, value in SESSION_SETTINGS.items()]

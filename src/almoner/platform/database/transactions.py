@@ -26,18 +26,18 @@ from almoner.platform.database.fair_queue import FairQueue, current_queue_client
 from almoner.platform.deployment import BaseUrls, Deployment
 
 StatementListener = Callable[[Any], None]
-"""Hears of a statement as asyncpg's ``LoggedQuery``."""
+"""Receives each statement as asyncpg's ``LoggedQuery``."""
 Mode = Literal["read", "write", "single", "around"]
 _Item = TypeVar("_Item")
 
 _inside: ContextVar[bool] = ContextVar("almoner_inside_transaction", default=False)
 
 _STATEMENTS: Final = 300
-"""That a connection keeps prepared: sweeps and the self-check have two hundred, which would push out all others."""
+"""Prepared statements per connection: sweeps and the self-check alone have two hundred."""
 REQUEST_SECONDS: Final = 10.0
-"""How long a statement of a request may take."""
+"""The statement timeout of requests."""
 BACKGROUND_SECONDS: Final = 300.0
-"""How long one of a job, loop or sweep may take. Jobs with a limit of their own have that, commands have none."""
+"""The statement timeout of jobs, loops and sweeps. Jobs with their own limit use that; commands have none."""
 
 _Seconds = float | None
 _Limit = _Seconds | Literal["default"]
@@ -227,18 +227,14 @@ class Tx:
             raise RuntimeError("a single-statement transaction was given a second statement; open db.write() instead")
 
     def within_limit(self, statement: Awaitable[_Item]) -> Awaitable[_Item]:
-        """The statement, which raises StatementTimeout once its time is up."""
+        """Await the statement within the timeout. Raises StatementTimeout."""
         if self._seconds is None or self._deadlines is None:
             return statement
         return self._deadlines.run(statement, self._seconds)
 
 
 class _Transaction:
-    """BEGIN or SAVEPOINT, and what ends it, within the time of statements: a server may stand still there, too.
-
-    Once a statement's time was up, the connection is discarded, and whoever does so rolls back. A COMMIT whose time was
-    up may have happened: the caller repeats with its Idempotency-Key, as after a lost answer.
-    """
+    """BEGIN or SAVEPOINT and its end, within the statement timeout, because a server may stall there, too."""
 
     __slots__ = ("_nested", "_transaction", "_tx")
 
@@ -256,7 +252,7 @@ class _Transaction:
 
 
 class _Reading:
-    """``Database.read``, on every GET: a class costs a third of what a generator does."""
+    """``Database.read``, used by every GET: a class costs a third of a generator."""
 
     __slots__ = ("_database", "_taken")
 
@@ -274,7 +270,7 @@ class _Reading:
 class Database:
     """The connection pool of a deployment, which opens all transactions.
 
-    ``disk``: how much room there is; while that is too little, requests open no transaction that writes.
+    ``disk``: free space; while it is low, requests cannot open write transactions.
     """
 
     def __init__(
@@ -285,7 +281,7 @@ class Database:
         patience: float = ACQUIRE_TIMEOUT_SECONDS,
         seconds: _Seconds = None,
     ) -> None:
-        """``seconds``: how long a statement may take where ``statement_timeout`` says nothing else."""
+        """Create a database. ``seconds``: the statement timeout where ``statement_timeout`` sets no other."""
         self._connections = ConnectionPool(pool, patience)
         self._seconds = seconds
         self._deadlines = StatementDeadlines()
@@ -294,7 +290,7 @@ class Database:
         self.disk = DiskSpace()
 
     def read(self) -> AbstractAsyncContextManager[Tx]:
-        """For reading without BEGIN: each statement has its own snapshot."""
+        """Read without BEGIN: each statement has its own snapshot."""
         return _Reading(self, self._connections.borrow())
 
     @asynccontextmanager
@@ -346,7 +342,7 @@ class Database:
             tx = self.begin(connection, "around")
             with run_as_queue_client(
                 None
-            ):  # what it needs besides does not count for the claimant's share, which may be used up
+            ):  # its further needs do not count for the client's share, which may be used up
                 async with _Transaction(tx, connection.transaction()):
                     yield tx
                     await tx.run_end_steps()
@@ -375,7 +371,7 @@ class Database:
 
 
 async def _register_json_codec(connection: "asyncpg.Connection[Record]") -> None:
-    """Let jsonb come and go as Python values."""
+    """Encode and decode jsonb as Python values."""
     await connection.set_type_codec(
         "jsonb", encoder=_encode_json, decoder=msgspec.json.decode, schema="pg_catalog", format="text"
     )
@@ -426,11 +422,11 @@ async def open_pool(dsn: str, size: int, on_statement: StatementListener | None 
     return await asyncpg.create_pool(
         dsn,
         init_size=min(2, size),
-        min_size=0,  # else asyncpg opens others in place of those that were idle and closed
+        min_size=0,  # otherwise asyncpg replaces closed idle connections
         max_size=size,
         init=prepare,
         reset=_skip_reset,
         max_inactive_connection_lifetime=300,
         statement_cache_size=_STATEMENTS,
-        server_settings={"application_name": "almoner", "timezone": "UTC"},  # which poolers know; see session_settings
+        server_settings={"application_name": "almoner", "timezone": "UTC"},  # poolers know these; see session_settings
     )

@@ -1,6 +1,6 @@
-"""Serves the documentation at /docs: the site that ``make docs`` builds, read from its files when it is asked for.
+"""Serves the documentation at /docs: the site built by ``make docs``, read from its files on request.
 
-Where it has not been built, a clone shows its Markdown pages as they are.
+Without a built site, a clone shows the Markdown pages.
 """
 
 import asyncio
@@ -74,7 +74,7 @@ class DocumentationPages:
         if found.is_folder:
             return RedirectResponse(f"{PREFIX}/{path}/", 308)
         headers = self._headers() | found.headers()
-        if "v" in request.query_params:  # the address changes with the content
+        if "v" in request.query_params:  # the URL changes with the content
             headers["Cache-Control"] = "public, max-age=31536000, immutable"
         return Response(found.content or b"", 304 if found.content is None else 200, headers, found.media_type)
 
@@ -86,14 +86,14 @@ class DocumentationPages:
         return Response(body, 200, self._headers(), _TYPES[".html"])
 
     def _headers(self) -> dict[str, str]:
-        """The scripts of the site are files of ours; they ask for the search index, and send requests to the API."""
+        """The headers of a page. The site's scripts are our own files; they load the search index and call the API."""
         own = InlineSources((), ("'self'",))
         headers = security_headers(own, form_targets=(), production=not self._deployment.sandbox, script=True)
         return headers | {"Cache-Control": "no-cache", "Content-Language": FALLBACK, "Vary": "Accept-Encoding"}
 
 
 class _Found:
-    """A file of the site; without content where the browser has it already."""
+    """A file of the site; without content if the browser has it cached."""
 
     def __init__(self, file: Path, known: str | None, *, compressed: bool) -> None:
         self.is_folder = file.is_dir()
@@ -108,7 +108,7 @@ class _Found:
         self.content = None if known == self._tag else served.read_bytes()
 
     def headers(self) -> dict[str, str]:
-        """What is said of the file itself."""
+        """The headers of the file."""
         return {"ETag": self._tag, **({"Content-Encoding": "gzip"} if self._compressed else {})}
 
 
@@ -120,7 +120,7 @@ def _read(site: Path, path: str, known: str | None, compressed: bool) -> _Found 
 
 
 def _within(folder: Path, path: str) -> Path | None:
-    """The place of an address, if it is in the folder."""
+    """The file for a URL path; None if it is outside the folder."""
     if "\0" in path:
         return None
     file = (folder / path.lstrip("/")).resolve()
@@ -137,7 +137,7 @@ def _find_markdown(folder: Path, path: str) -> str | None:
 
 
 def _resolve_links(text: str, page: PurePosixPath) -> str:
-    """The text with links to other pages as addresses below /docs."""
+    """The text with links to other pages as URLs below /docs."""
     return _LINK.sub(partial(_resolve_link, page), text)
 
 
@@ -147,7 +147,7 @@ def _resolve_link(page: PurePosixPath, link: re.Match[str]) -> str:
 
 
 def _with_links(text: str) -> Markup:
-    """Plain text, in which links to other pages can be followed."""
+    """Plain text as HTML, with links to other pages."""
     parts = re.split(rf"\[([^\]]+)\]\(({PREFIX}/[^)\s]+)\)", text)
     result = []
     for number in range(0, len(parts), 3):

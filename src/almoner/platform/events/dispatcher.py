@@ -96,7 +96,7 @@ select id, partner_id, type, payload, created_at, null::bigint as sequence from 
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """What a look at the outbox found: partners with events to number, and internal events by their ``position``."""
+    """The undispatched work: partners with events to number, and internal events by ``position``."""
 
     partners: list[UUID]
     internal: list[int]
@@ -113,7 +113,7 @@ class Dispatcher:
         self._resting: dict[UUID | int, float] = {}
 
     async def run_batch(self) -> int:
-        """Dispatch up to a limit of events; returns how many (0: none, or another process does it)."""
+        """Dispatch up to a limit of events; returns how many (0: none wait, or another process dispatches them)."""
         waiting = await self._find_waiting()
         dispatched = 0
         if waiting.internal:
@@ -123,7 +123,7 @@ class Dispatcher:
         return dispatched
 
     async def _find_waiting(self) -> _Waiting:
-        """Start after the partner where the last look ended, so that all have their turn."""
+        """Find work, starting after the last partner of the previous call, so that all have their turn."""
         now = monotonic()
         self._resting = {what: until for what, until in self._resting.items() if until > now}
         resting = [what for what in self._resting if isinstance(what, int)]
@@ -139,7 +139,7 @@ class Dispatcher:
         )
 
     async def _careful(self, dispatch: _Dispatch[_K], alone: _Dispatch[_K], waiting: Sequence[_K]) -> int:
-        """All at once; after a failure one by one, so that only what cannot be handed over stays behind, and rests."""
+        """Dispatch all together; after a failure one by one, so that only failing ones stay behind, and pause."""
         try:
             return await dispatch(waiting)
         except Exception as error:  # noqa: BLE001 (a reaction may raise anything)
@@ -161,7 +161,7 @@ class Dispatcher:
         return len(events)
 
     async def _number_alone(self, partners: Sequence[UUID]) -> int:
-        """As ``_number``, and a reaction that fails on an event is left to a job: no event waits for it."""
+        """Number the partners' events one by one; a failing reaction is left to a job, so that no event waits."""
         async with self._db.write() as tx:
             await tx.execute(BY_INDEX)
             events = await _number_events(tx, partners)
@@ -172,7 +172,7 @@ class Dispatcher:
         return len(events)
 
     async def _failed(self, tx: Tx, reaction: Reaction, events: Sequence[Event]) -> list[Event]:
-        """Have it react to all at once, else to each; the events on which it fails."""
+        """Run a reaction for all events, else for each; returns the events on which it fails."""
         concerned = [happened for happened in events if reaction.applies_to(happened)]
         if not concerned or await self._reacts(tx, reaction, concerned):
             return []
@@ -201,7 +201,7 @@ class Dispatcher:
                 await reaction.react(tx, concerned)
 
     def _log_failure(self, error: Exception, **fields: object) -> None:
-        """Log a reaction's failure. A database that is away is nobody's failure: raised again."""
+        """Log a reaction's failure; raise it again if the database is unavailable."""
         if isinstance(error, UNAVAILABLE_ERRORS):
             raise error
         self._telemetry.log(
@@ -231,8 +231,8 @@ class Dispatcher:
 
 
 async def _number_events(tx: Tx, partners: Sequence[UUID]) -> list[Event]:
-    """Number the oldest events of those partners whose turn nobody else has."""
-    # The counters are locked by a statement of their own: the next one must see what the last holder numbered.
+    """Number the oldest events of the partners whose counters nobody else holds."""
+    # The counters are locked by a separate statement: the next one must see what the last holder numbered.
     turns = await tx.fetch(TURNS, partners)
     if len(turns) < len(partners) and await tx.fetchval(_COUNTERS, partners):
         turns = await tx.fetch(TURNS, partners)

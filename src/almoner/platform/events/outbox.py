@@ -2,7 +2,7 @@
 
 ``emit`` freezes what partners will be sent, byte for byte (W7). Right after the commit a dispatcher gives each event
 its number, without gaps per partner (``platform.events.dispatcher``); lists and deliveries see numbered events only.
-Events whose type begins with ``internal.`` tell other slices something: they have no number and are removed once their
+Events whose type begins with ``internal.`` notify other slices: they have no number and are removed once their
 reactions ran. Partners can read an event for 90 days; then its whole row goes, from the lowest number up, so that what
 is left has no gap (V6).
 """
@@ -30,7 +30,7 @@ EVERY_TYPE: Final = "*"
 RETENTION: Final = timedelta(days=90)  # V6
 
 WAKEUP: Final = Wakeup()
-"""Rung after a commit that wrote events."""
+"""Notified after a commit that wrote events."""
 
 _encode = msgspec.json.encode
 
@@ -52,7 +52,7 @@ class Event:
 
 
 def read_record(event: Event, record: type[T]) -> T:
-    """The part of ``eventData`` that a reaction needs."""
+    """The part of ``eventData`` that a reaction uses."""
     return msgspec.convert(event.event_data(), record)
 
 
@@ -102,7 +102,7 @@ class _PreparedEvent:
 
 
 def _prepare_event(tx: Tx, event_type: str, record: object) -> _PreparedEvent:
-    """The envelope around ``record`` (a wire record) as it stands now."""
+    """Build the envelope around ``record`` (a wire record) in its current state."""
     event_id = tx.new_id()
     data = {
         "id": tx.ids.text("event", event_id),
@@ -114,7 +114,7 @@ def _prepare_event(tx: Tx, event_type: str, record: object) -> _PreparedEvent:
 
 
 def _prepare_public_event(tx: Tx, event_type: str, record: object) -> _PreparedEvent:
-    """Raises ValueError for an unknown type."""
+    """Build a public event. Raises ValueError for an unknown type."""
     if event_type not in EVENT_TYPES:
         raise ValueError(f"{event_type} is not in the catalogue of events; add it to platform/events/event_types.py")
     return _prepare_event(tx, event_type, record)
@@ -159,7 +159,7 @@ async def emit_events(tx: Tx, event_type: str, reported: Sequence[tuple[UUID, ob
 
 
 def _wake(tx: Tx) -> None:
-    """Let this process's dispatcher look as soon as the transaction has been committed."""
+    """Wake this process's dispatcher after the commit."""
     tx.after_commit(WAKEUP.notify)
 
 
@@ -172,7 +172,7 @@ COLUMNS: Final = "id, partner_id, type, payload, created_at, sequence"
 
 
 async def find_public_event(tx: Tx, partner: Partner, event_id: UUID) -> Event | None:
-    """A partner's public event; None if it is not kept any more."""
+    """A partner's public event; None if it was deleted."""
     row = await tx.fetchrow(f"select {COLUMNS} from event where partner_id = $1 and id = $2", partner.id, event_id)
     return None if row is None else event_from_row(row)
 

@@ -12,7 +12,7 @@ from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Da
 from almoner.platform.jobs.wakeup import wait_until_set
 
 _MAX_WAITING: Final = 200
-"""Of one process; it answers up to 800 calls at once."""
+"""The maximum number of waiting calls in a process, which handles up to 800 calls at once."""
 MAX_WAITING_PER_PARTNER: Final = 10
 _LOOK_SECONDS: Final = 0.25
 
@@ -81,7 +81,7 @@ class EventWaiters:
     async def _look(self) -> None:
         try:
             while self._waiting:
-                with run_as_queue_client(None):  # what it needs counts for none of those that wait
+                with run_as_queue_client(None):  # the query counts for none of the waiting clients
                     async with self._db.read() as tx:
                         last = await _last_sequences(tx, ALL_PARTNERS, list(self._partners))
                 for waiter in self._waiting:
@@ -89,7 +89,7 @@ class EventWaiters:
                         waiter.released.set()
                 await asyncio.sleep(_LOOK_SECONDS)
         finally:
-            for waiter in self._waiting:  # after a failure they look themselves, and tell it
+            for waiter in self._waiting:  # after a failure they query themselves and report it
                 waiter.released.set()
 
 

@@ -1,1 +1,1 @@
-"""The evidence of records: what was looked at, what each step found, and the signed dossier of it."""
+"""The evidence of records: evaluations with their steps, and signed dossiers."""

@@ -1,7 +1,8 @@
 """The whole evidence of a record as one signed document, JSON or PDF (settled 8).
 
-It says what the record is, what every evaluation saw in which data, what people were asked and decided, and what was
-attached. Who has it can check it without us: ``platform.files.signing``. Slices declare how theirs is loaded.
+It contains the record, the data and results of every evaluation, the questions and decisions of people, and the
+attached documents. Anyone can verify it offline: ``platform.files.signing``. Slices declare how their dossiers are
+loaded.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ from almoner.platform.evidence import store
 from almoner.platform.files.signing import DOSSIERS, MARK, Signer
 
 _MARK_IN_TEXT: Final = MARK.replace(b":", rb"\u003a")
-"""What looks like a seal in somebody's words, written so that a reader of JSON sees the same and a verifier nothing."""
+"""The signature mark within a person's text, escaped so that JSON readers see the same text and verifiers ignore it."""
 
 
 class DossierStepResponse(msgspec.Struct, frozen=True, rename="camel"):
@@ -142,7 +143,7 @@ DossierLoader = Callable[[Tx, Partner | AllPartners, UUID], Awaitable[Dossier]]
 
 
 def camel_case(kind: EvidenceKind) -> str:
-    """The member that has the record."""
+    """The JSON member that holds the record."""
     first, *rest = kind.split("_")
     return first + "".join(part.title() for part in rest)
 

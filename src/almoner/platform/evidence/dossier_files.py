@@ -1,4 +1,4 @@
-"""Dossiers as files to read and to keep: signed JSON, and PDF/UA-1 signed in the same way."""
+"""Dossiers as files: signed JSON, and PDF/UA-1 with the same signature."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -64,7 +64,7 @@ _Row = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class DossierFile:
-    """A signed dossier to save."""
+    """A signed dossier to download."""
 
     name: str
     media_type: str
@@ -73,11 +73,11 @@ class DossierFile:
 
     @property
     def disposition(self) -> str:
-        """The header that names the file."""
+        """The Content-Disposition header."""
         return f'attachment; filename="{self.name}"'
 
     def to_response(self) -> Response:
-        """The answer of a page that offers it."""
+        """The download response."""
         headers = {**NO_PAGE, "Content-Disposition": self.disposition}
         return Response(self.content, media_type=self.media_type, headers=headers)
 
@@ -98,7 +98,7 @@ async def write_dossier(
 
 @cache
 def _pdf_printer() -> PdfRenderer:
-    """One for the process: it holds the fonts."""
+    """The process's PDF renderer, which holds the fonts."""
     return PdfRenderer(_TEMPLATE)
 
 
@@ -109,7 +109,7 @@ async def _build_signed_pdf(deployment: Deployment, dossier: Dossier) -> bytes:
 
 
 def _facts(deployment: Deployment, dossier: Dossier, key_id: str) -> dict[str, object]:
-    """What the template reads."""
+    """The template's values."""
     return {
         "title": f"Dossier of {deployment.ids.text(dossier.id_type, dossier.id)}",
         "kind": f"{_words(dossier.kind)} dossier",
@@ -129,7 +129,7 @@ def _facts(deployment: Deployment, dossier: Dossier, key_id: str) -> dict[str, o
 
 
 def _members(record: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """The members of a record that fit on a line; all the others are in the JSON."""
+    """The members of a record that fit on one line; the others are in the JSON."""
     for name, value in record.items():
         match value:
             case Mapping():
@@ -198,7 +198,7 @@ def _words(name: str) -> str:
 
 
 def _text(value: object) -> str:
-    """A fact for people; empty for none."""
+    """The text of a fact; empty for None."""
     match value:
         case None:
             return ""

@@ -1,4 +1,4 @@
-"""SQL for evidence: evaluations with their steps, only ever added to."""
+"""SQL for evidence: evaluations with their steps, append-only."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -35,7 +35,7 @@ async def record_evaluation(
     reasons: Sequence[str] = (),
     facts: Mapping[str, object] | None = None,
 ) -> Evaluation:
-    """Store what the steps of an evaluation of the partner's record found."""
+    """Store an evaluation of the partner's record, with the findings of its steps."""
     result = Evaluation(tx.new_id(), tuple(steps), tx.now, occasion, outcome, tuple(reasons), facts or {})
     await tx.execute(
         """
@@ -64,7 +64,7 @@ LATEST: Final = f"{_OF_RECORD} and facts @> $2 and steps @> $3 order by id desc 
 async def find_latest_evaluation(
     tx: Tx, record_id: UUID, *, facts: Mapping[str, object] | None = None, step: str | None = None
 ) -> Evaluation | None:
-    """The newest evaluation of a record; the newest one with these facts, and with a step of this name."""
+    """The newest evaluation of a record, optionally with these facts or a step of this name."""
     row = await tx.fetchrow(LATEST, record_id, dict(facts or {}), [{"name": step}] if step else [])
     return _evaluation(row) if row else None
 

@@ -21,7 +21,7 @@ class Image:
 
 
 def image_of_upload(checked: CheckedFile) -> Image:
-    """The image of a checked upload."""
+    """Return the image of a checked upload."""
     return Image(checked.content.read(), checked.media_type)
 
 

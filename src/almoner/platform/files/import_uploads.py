@@ -1,4 +1,4 @@
-"""Files of registers and watch lists that operators upload: kept in the document storage until a job has read them."""
+"""Register and watch list files that operators upload, kept in the document storage until a job has imported them."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,7 +19,7 @@ Status = Literal["waiting", "importing", "loaded", "unchanged", "quarantined", "
 
 ID: Final = "importupload"
 MAX_UPLOAD: Final = 256 * 1024 * 1024
-"""Bytes of one file, packed or not. Larger ones are imported by the command."""
+"""The maximum size of a file, packed or not; larger ones are imported by command."""
 _COLUMNS: Final = """
 id, kind, source, file_name, size_bytes, data_as_of, forced, storage_key, uploaded_by, uploaded_at, status, reason,
 load_id, finished_at
@@ -27,13 +27,13 @@ load_id, finished_at
 
 
 class ImportUploadJob(msgspec.Struct, frozen=True):
-    """Which."""
+    """The upload."""
 
     upload: UUID
 
 
 class UploadLost(Exception):
-    """The file is not in the storage any more, or damaged."""
+    """The file is missing from the storage, or damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class ImportUpload:
 
 
 async def insert(tx: Tx, new: NewUpload) -> UUID:
-    """Store that a file waits to be imported."""
+    """Store an upload that waits for its import."""
     upload_id = tx.new_id()
     await tx.execute(
         """
@@ -160,7 +160,7 @@ async def write_file(blobs: BlobStore, upload: ImportUpload, folder: Path) -> Pa
 
 
 async def refuse(db: Database, upload: ImportUpload, reason: str) -> None:
-    """Store that nothing of it was loaded, and why."""
+    """Store that nothing was loaded, and why."""
     async with db.write() as tx:
         await finish(tx, upload.id, "refused", reasons=[reason])
 

@@ -1,7 +1,7 @@
 """Parses ISO 20022 XML messages, ignoring namespaces and safe against XML attacks.
 
-Banks leave out what their schemas demand, and add what these do not know. So what is needed is looked up by its name,
-whatever else is there; whoever reads a message says what is missing. A large library: imported on first use.
+Banks omit required elements and add unknown ones, so needed elements are looked up by name, and callers report missing
+ones. The library is large and imported on first use.
 """
 
 import re
@@ -16,7 +16,7 @@ SPACE: Final = "urn:iso:std:iso:20022:tech:xsd:"
 _MOST_BYTES: Final = 64 * 1024 * 1024
 _MESSAGE: Final = re.compile(r"([a-z]{4}\.\d{3}\.\d{3})\.(\d{2})$", re.ASCII)
 _ENVELOPES: Final = 4
-"""Around a message there may be others, such as a business message with its header."""
+"""The maximum number of envelopes around a message, such as a business message with its header."""
 
 
 class MessageRefused(Exception):

@@ -63,7 +63,7 @@ class MappingParser:
                 self.add_problem(f"{where} has no {what} {name}: {hint}")
 
     def _file_options(self, file: Mapping[str, Any], encodings: frozenset[str]) -> dict[str, Any]:
-        """How the text of a file is written."""
+        """The options of the file's text format."""
         encoding = file.get("encoding", "utf-8")
         if not isinstance(encoding, str) or encoding not in encodings:
             self.add_problem(f"file.encoding {encoding} is not known: use one of {', '.join(sorted(encodings))}")

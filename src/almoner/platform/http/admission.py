@@ -1,6 +1,6 @@
 """Limits the requests in flight, per client and in all.
 
-What moves money is turned away last, health checks never. Whoever is let in waits for its share of the database
+Requests that move money are refused last, health checks never. Admitted requests wait for their share of the database
 (``platform.database.fair_queue``).
 """
 
@@ -17,7 +17,7 @@ MOST_OF_CLIENT: Final = 400
 MOST: Final = 800
 MOST_WITH_MONEY: Final = 1000
 PROBES: Final = ("/healthz", "/readyz", "/metrics")
-"""Asked from inside, where there is no certificate."""
+"""Requested from inside the network, where there is no certificate."""
 _MONEY_PAGES: Final = ("/give/", "/callbacks/")
 
 
@@ -43,7 +43,7 @@ class Admission:
         return QueueClient(client, method == "POST" and path.startswith(_MONEY_PAGES))
 
     def release_request(self, claimant: QueueClient | None) -> None:
-        """An admitted request has ended."""
+        """Record that an admitted request has ended."""
         if claimant is None:
             return
         self._total -= 1

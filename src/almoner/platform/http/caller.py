@@ -28,7 +28,7 @@ ALL_SCOPES = "*"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An authenticated API key: its partner, kind and scopes. ``is_partner_paused``: no call is answered.
+    """An authenticated API key: its partner, kind and scopes. ``is_partner_paused``: calls are refused.
 
     ``rate``: the partner's own rate limit for this kind of key; None for the deployment's.
     """
@@ -51,9 +51,10 @@ class Caller:
 
 
 PERSONAL = "donations:personal"
-"""Scope of keys that see who donors are; without it these members are null, and no filter reads them (settled 11)."""
+"""Scope of keys that may see who donors are; without it these members are null and cannot be filtered by (settled 11).
+"""
 SUPPORT_REFUNDS = "refunds:up_to_limit"
-"""What members of the support role have in place of ``donations:write``; no key has it."""
+"""The scope of members with the support role instead of ``donations:write``; keys cannot have it."""
 NAMED_ONLY = frozenset({"sandbox_clock", "scim_api", PERSONAL})
 """Scopes that ``*`` does not include (settled 2, 9 and 11)."""
 

@@ -13,7 +13,7 @@ Schema = dict[str, Any]
 MOMENT: Final = "2026-11-21T09:30:00.000Z"
 
 RECORDS_OF_IDENTIFIERS: Final = {"hostedconfiguration": "ValidationSubmissionConfiguration"}
-"""Records that are called otherwise than their identifiers begin (settled 4)."""
+"""Record names that differ from the type of their IDs (settled 4)."""
 
 _MOMENTS: Final = frozenset(
     {
@@ -31,7 +31,7 @@ _MOMENTS: Final = frozenset(
     }
 )
 _NUMBERS_OF_REGISTERS: Final = frozenset({"registryId"})
-"""Named like an identifier, and none: the number that a registry gave (spec 2.3)."""
+"""Named like an ID, but the number in a register (spec 2.3)."""
 
 _IDENTIFIERS: Final = {
     "branchOf": "organisation",
@@ -41,10 +41,10 @@ _IDENTIFIERS: Final = {
     "hostedConfigId": "hostedconfiguration",
     "tagId": "activitytag",
 }
-"""Identifiers whose names do not end in their type."""
+"""ID fields whose names do not end in their type."""
 
 _LISTS: Final = {"allowedActivitySubTags": "activitysubtag"}
-"""Lists of identifiers whose names do not end in `Ids`."""
+"""Lists of IDs whose names do not end in `Ids`."""
 
 _NAMED_OTHERWISE: Final = {
     "agentrequest": "validationrequest",
@@ -56,13 +56,13 @@ _NAMED_OTHERWISE: Final = {
     "eligibilitytag": "activitytag",
     "tagname": "activitytag",
 }
-"""Records whose own identifiers have another type than their name ends in."""
+"""Records whose ID has another type than their name suggests."""
 
 _TELLING: Final = frozenset({"hosted", "userId"})
-"""Members that may be null, and are worth showing when they are not."""
+"""Nullable members that examples show with a value."""
 
 _TYPICAL: Final = ("hosted", "nonprofit", "RECEIVED_PAYMENT", "open", "active", "succeeded")
-"""Of several values that a field may hold, those that an example shows."""
+"""The enum values preferred in examples."""
 
 _EXAMPLES: Final[dict[str, object]] = {
     "active": True,
@@ -117,7 +117,7 @@ _EXAMPLES: Final[dict[str, object]] = {
 }
 
 _IN_PATHS: Final = {"registry": "IRS", "registryId": "53-0196605"}
-"""A body that is in the sandbox's sample of the register."""
+"""An organisation in the sandbox's sample register."""
 
 
 def id_type(name: str, record: str) -> str | None:
@@ -133,7 +133,7 @@ def id_type(name: str, record: str) -> str | None:
     if name == "id" and held.lower() in _NAMED_OTHERWISE:
         return _NAMED_OTHERWISE[held.lower()]
     if held.lower().endswith("configuration"):
-        return "hostedconfiguration"  # settled 4: the record has another name than its identifiers
+        return "hostedconfiguration"  # settled 4: the record's name differs from its ID type
     return max((type_ for type_ in TYPES if held.lower().endswith(type_)), key=len, default=None)
 
 

@@ -1,4 +1,4 @@
-"""What tags, parameters and members are, where a declaration does not say it itself: ``descriptions.toml``."""
+"""Descriptions of tags, parameters and members that a declaration does not give itself: ``descriptions.toml``."""
 
 import tomllib
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ FILE: Final = Path(__file__).with_name("descriptions.toml")
 
 
 class Descriptions:
-    """Looks texts up: that of one place first (``Donation.amount``), then that of the name."""
+    """Looks descriptions up, first by place (``Donation.amount``), then by name."""
 
     def __init__(self) -> None:
         texts: Mapping[str, Any] = tomllib.loads(FILE.read_text("utf-8"))
@@ -61,7 +61,7 @@ def _find(texts: Mapping[str, Any], *keys: str) -> Any:
 
 
 def _described(property_: Schema) -> Schema:
-    """The property with its description outside of the alternatives that it has."""
+    """The property with its description outside its alternatives."""
     if property_.get("description"):
         return property_
     for option in property_.get("anyOf", ()):

@@ -1,7 +1,7 @@
-"""Graceful shutdown: not ready any more, still answering, keeping no connection open.
+"""Graceful shutdown: no longer ready, still answering, closing each connection.
 
-A balancer needs a moment to notice. Until then requests go on coming, and each is answered on a connection that ends
-with it, so that nobody sends one on a connection that is being closed.
+A load balancer needs a moment to notice. Until then requests still arrive, and each response closes its connection, so
+that no request is sent on a connection that is being closed.
 """
 
 import asyncio

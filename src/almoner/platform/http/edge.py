@@ -28,12 +28,11 @@ _CALLERS_ID = re.compile(rb"[A-Za-z0-9_-]{8,64}")  # E2
 _UNROUTED = "unrouted"
 _PIECE = 32 * 1024
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
-"""Are answered also while the disk is nearly full, with the little that some of them write (when somebody was last
-seen, that a donor came back)."""
+"""Answered even while the disk is nearly full, with their few writes (last-seen times, a returning donor)."""
 
 
 class RequestRecorder(Protocol):
-    """Keeps what partners may read of their requests."""
+    """Stores the requests that partners can read."""
 
     def record(self, scope: Scope, line: RequestLine) -> None:
         """Record one answered request, with or without an API key."""
@@ -104,7 +103,7 @@ class EdgeMiddleware:
             await self._admit(scope, receive, tagged)
             failure = scope.get("almoner.failure")
         except (ConnectionAbortedError, ClientDisconnect):
-            status = 499  # the client left; nothing was answered
+            status = 499  # the client disconnected; nothing was sent
         except Exception as error:  # noqa: BLE001 (the last resort: answered and, unless expected, reported)
             failure = None if isinstance(error, Problem) else error
             problem = _problem_of(error)
@@ -114,7 +113,7 @@ class EdgeMiddleware:
         self._report(scope, request_id, status, perf_counter() - start, failure)
 
     async def _send_problem(self, problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
-        """The interface's JSON, or a page for the browser of a person."""
+        """Send the problem as JSON, or as a page to a browser."""
         own = errors.headers_of_problem(problem)
         page = self._error_page(Request(scope), errors.http_status_of_problem(problem))
         if page is not None:
@@ -134,7 +133,7 @@ class EdgeMiddleware:
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer within the limits of requests, while its client is counted."""
+        """Answer a request within the limits, counted for its client."""
         claimant = self._admission.admit_request(scope)
         claim, timeout = set_queue_client(claimant), begin_statement_timeout(self._statement_seconds)
         try:
@@ -163,7 +162,7 @@ class EdgeMiddleware:
             scope["scheme"] = "https"
 
     def _describe_plain_http(self, scope: Scope) -> str:
-        """Why a request counts as one over plain http, and what mends it: a proxy may have ended TLS before."""
+        """Why a request counts as plain HTTP, and how to fix it: a proxy may terminate TLS."""
         headers = dict(scope["headers"])
         peer = (scope.get("client") or ("an unknown address", 0))[0]
         if (forwarded := headers.get(b"x-forwarded-proto", b"").decode("latin-1").strip()[:20]) == "":
@@ -206,7 +205,7 @@ class EdgeMiddleware:
                 line.callers_request_id = value.decode()
         if failure is not None:
             line.failure = type(failure).__qualname__
-            # Frames only: an exception's own text may quote what a person typed.
+            # Frames only: the exception's message may quote user input.
             found = traceback.extract_tb(failure.__traceback__)[-12:]
             line.frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in found]
             if isinstance(failure, TIMEOUT_ERRORS):
@@ -215,7 +214,7 @@ class EdgeMiddleware:
 
 
 async def _send_in_pieces(message: Message, send: Send) -> None:
-    """Each piece once the client has read most of those before: what it does not read is not copied for it."""
+    """Send a body in pieces, each once the client has read most of the previous ones, to bound buffering."""
     body, more = message["body"], message.get("more_body", False)
     for start in range(0, len(body), _PIECE):
         end = start + _PIECE

@@ -142,7 +142,7 @@ def _path_id_mark(hint: Any) -> PathId | None:
 class Routes:
     """Collects the declared endpoints of one slice. ``tag`` groups them in the API description.
 
-    ``moves_money``: what changes something here is turned away last when there is too much to do.
+    ``moves_money``: writes are refused last under load.
     """
 
     def __init__(self, tag: str, *, moves_money: bool = False) -> None:
@@ -251,7 +251,7 @@ class QueryReader:
     """Reads an endpoint's query string; lists may be written ``category[]`` or ``category``."""
 
     def __init__(self, model: type[BaseModel] | None) -> None:
-        """``model``: None for a call that has no parameters."""
+        """Create a reader. ``model``: None for a call without parameters."""
         self._model = model
         self.names: dict[str, tuple[str, bool]] = {}
         self.aliases: list[str] = []
@@ -262,15 +262,15 @@ class QueryReader:
                 get_origin(arg) is list for arg in get_args(info.annotation)
             )
             self.names[alias] = (alias, many)
-            self.names.setdefault(alias.removesuffix("[]"), (alias, many))  # forgotten brackets drop no filter
+            self.names.setdefault(alias.removesuffix("[]"), (alias, many))  # accept filters without brackets
             extra = info.json_schema_extra
             also = extra.get("also") if isinstance(extra, dict) else None
-            if isinstance(also, str):  # another spelling that is accepted, such as registryID (settled 0)
+            if isinstance(also, str):  # another accepted spelling, such as registryID (settled 0)
                 self.names[also] = (alias, many)
 
     @cached_property
     def _typed(self) -> frozenset[str]:
-        """The spellings of parameters that take numbers, dates, identifiers or one of a few values, and no text."""
+        """The spellings of parameters that take numbers, dates, IDs or enum values, not text."""
         described = {} if self._model is None else self._model.model_json_schema()["properties"]
         typed = {alias for alias, schema in described.items() if _is_typed(schema)}
         return frozenset(name for name, (alias, _) in self.names.items() if alias in typed)

@@ -37,7 +37,7 @@ STATUS: Final = {
 
 MAX_REASONS: Final = 100
 """The maximum number of reasons in one error response; the last one then says how many there are in total."""
-_SOON: Final = b"2"  # seconds after which an answer of 503 may be asked again
+_SOON: Final = b"2"  # Retry-After of a 503 response, in seconds
 
 
 def http_status_of_problem(problem: Problem | type[Problem]) -> int:
@@ -150,7 +150,7 @@ def error_sentences(
         if error["type"] == "extra_forbidden":
             if len(by_field) < MAX_REASONS:
                 reported = unknown_member_sentence(place, error["loc"], model, record)
-            else:  # counted, and not shown
+            else:  # counted, but not shown
                 reported = ".".join(map(str, error["loc"]))
             by_field[reported] = [reported]
             continue

@@ -8,9 +8,9 @@ from pydantic_core import CoreSchema
 
 ID_TYPE_KEYWORD = "x-id-type"
 MORE_KEYWORD = "more"
-"""Beside an identifier, until its pattern is made of it: what else is taken."""
+"""Schema keyword: what an ID field accepts besides IDs, until the pattern is built from it."""
 SUCH_AS_KEYWORD = "x-such-as-id-of"
-"""Beside a field that takes identifiers of several types: the type that an example shows."""
+"""Schema keyword of fields that accept several ID types: the type for examples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,4 +38,4 @@ class IdString:
 
 
 TEST_SUFFIX = r"(-[A-Za-z]+:[a-z]+)*"
-"""What may follow an identifier in the sandbox (spec 4.11)."""
+"""A suffix that IDs may have in the sandbox (spec 4.11)."""

@@ -1,4 +1,4 @@
-"""An application that few processes are asked for: its modules are imported by its first request."""
+"""An application that few processes need: its modules are imported by its first request."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,10 +7,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 class LazyApplication:
-    """Loads an application in a thread, once, when it is first asked for something."""
+    """Loads an application once, in a thread, at its first request."""
 
     def __init__(self, load: Callable[[], ASGIApp]) -> None:
-        """``load``: imports and makes it."""
+        """Create it. ``load``: imports and builds the application."""
         self._load = load
         self._loading = asyncio.Lock()
         self._application: ASGIApp | None = None

@@ -18,7 +18,7 @@ def negotiate_media_type(accept: str | None, offered: Sequence[str]) -> str:
 
 
 def accepts_gzip(accept_encoding: str | None) -> bool:
-    """Whether an answer may be compressed."""
+    """Whether the response may be compressed."""
     if not accept_encoding:
         return False
     liked = dict(_parse_range(part) for part in accept_encoding.split(","))
@@ -38,7 +38,7 @@ def _parse_range(part: str) -> tuple[str, float]:
 
 
 def _quality(media_type: str, ranges: Sequence[tuple[str, float]]) -> float:
-    """That of the most specific range that covers it; 0 where none does."""
+    """The quality of the most specific matching range; 0 if none matches."""
     kind = media_type.partition("/")[0]
     for wanted in (media_type, f"{kind}/*", "*/*"):
         found = [quality for media, quality in ranges if media == wanted]

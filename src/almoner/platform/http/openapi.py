@@ -76,7 +76,7 @@ _CLAUSE_ENDS: Final = re.compile(r"[.:;]\s")
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the operations refer to: shared parts, the names of records and bodies, how to make examples."""
+    """What operations refer to: shared components, names of records and bodies, and the example builder."""
 
     shared: Components
     records: Mapping[type[ResponseRecord], str]
@@ -145,7 +145,7 @@ def _describe_components(endpoints: Sequence[Endpoint], events: Sequence[EventTy
     for name, schema in body_schemas.items():
         shared.share("schemas", name, texts.schema(name, schema))
     codes = {problem.code for endpoint in endpoints for problem in errors_of_endpoint(endpoint)}
-    codes |= {problem.code for problem in (MethodNotAllowed, RequestHeadersTooLarge)}  # of no operation
+    codes |= {problem.code for problem in (MethodNotAllowed, RequestHeadersTooLarge)}  # belong to no operation
     for name, schema in response_schemas.error_schemas(sorted(codes)).items():
         shared.share("schemas", name, schema)
     named = {record.object_name: name for record, name in reversed(records.items())}
@@ -156,7 +156,7 @@ def _describe_components(endpoints: Sequence[Endpoint], events: Sequence[EventTy
 
 
 def _with_examples(name: str, schema: Schema, known: _Known) -> Schema:
-    """The schema with an example of each member that holds no others."""
+    """Add an example to each member without nested members."""
     result = dict(schema)
     if "properties" in result:
         result["properties"] = {key: _with_example(name, key, one, known) for key, one in result["properties"].items()}
@@ -175,7 +175,7 @@ def _with_example(place: str, name: str, property_: Schema, known: _Known) -> Sc
 
 
 def _with_identifiers(example: Any, ids: Ids) -> Any:
-    """``id:donation`` in a kept example is an identifier of this environment."""
+    """Replace ``id:donation`` in an example by an ID of this environment."""
     if isinstance(example, list):
         return [_with_identifiers(one, ids) for one in example]
     mark, _, type_ = example.partition(":") if isinstance(example, str) else ("", "", "")
@@ -183,7 +183,7 @@ def _with_identifiers(example: Any, ids: Ids) -> Any:
 
 
 def _used_schemas(place: Any, schemas: Schema) -> set[str]:
-    """The schemas that are referred to, and those that they refer to."""
+    """The referenced schemas, including those that they reference."""
     used: set[str] = set()
     waiting = _references({key: value for key, value in place.items() if key != "components"})
     waiting |= _references(place["components"]["responses"])
@@ -261,7 +261,7 @@ def _request_body(endpoint: Endpoint, known: _Known) -> Schema | None:
 
 
 def _upload_body(endpoint: Endpoint, upload: UploadDeclaration, known: _Known) -> Schema:
-    """A form: the texts that stand beside the file, and the file."""
+    """The schema of a form: a file and its text fields."""
     media_types = ", ".join(upload.media_types)
     part = {
         "type": "string",

@@ -66,5 +66,5 @@ def _build_link(endpoint: Endpoint, type_: str, given: str) -> Schema | None:
     if parameters:
         link["parameters"] = parameters
     if body:
-        link["x-request-body"] = body  # generators of clients take texts alone in its place
+        link["x-request-body"] = body  # client generators accept only texts there
     return link

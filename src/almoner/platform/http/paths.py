@@ -19,7 +19,7 @@ class BoundEndpoint:
     end: bytes
     open_to_pages: bool
     names_records: bool
-    """Whether its path holds identifiers, and nothing else that a caller writes."""
+    """Whether the path has parameters, and all of them are IDs."""
 
     @classmethod
     def from_endpoint(cls, endpoint: Endpoint) -> "BoundEndpoint":

@@ -22,7 +22,7 @@ from almoner.platform.observability.telemetry import Telemetry
 _PATIENCE_SECONDS = 2.0
 
 Check = Callable[[], Awaitable[str | None]]
-"""Answers None when all is well, else one sentence that says what is wrong."""
+"""Returns None if all is well, else a sentence about the problem."""
 
 
 def probe_routes(
@@ -69,7 +69,7 @@ def probe_routes(
 
 
 async def _failing(checks: Mapping[str, Check]) -> dict[str, str]:
-    """What is wrong, by the name of its check."""
+    """Problems, by the name of their check."""
     found: dict[str, str] = {}
     for name, check in checks.items():
         try:
@@ -83,7 +83,7 @@ async def _failing(checks: Mapping[str, Check]) -> dict[str, str]:
 
 
 def _ensure_may_look(request: Request, metrics_token: str | None) -> None:
-    """Raises Forbidden."""
+    """Require the metrics token or a caller on this machine. Raises Forbidden."""
     if metrics_token is None and not _from_this_machine(request):
         raise Forbidden("set ALMONER_METRICS_TOKEN to read this from another machine")
     if metrics_token is not None and not _has_bearer_token(request, metrics_token):
@@ -91,7 +91,7 @@ def _ensure_may_look(request: Request, metrics_token: str | None) -> None:
 
 
 def _health_notices(identity: DeploymentIdentity, disk: DiskSpace) -> dict[str, object]:
-    """What is to be seen to, though the process answers and is not to be taken out of service for it."""
+    """Notices that need attention, though the process answers and stays in service."""
     notices: dict[str, object] = {}
     if identity.copy is not None:
         why = f"This database is taken for a copy: {identity.copy.why}"
@@ -104,7 +104,7 @@ def _health_notices(identity: DeploymentIdentity, disk: DiskSpace) -> dict[str, 
 
 
 def _from_this_machine(request: Request) -> bool:
-    """Whether nobody further away asks: a proxy on this machine, too, calls from loopback, but says for whom."""
+    """Whether the request comes from this machine; proxied requests, which have a forwarding header, do not."""
     if request.client is None or "x-forwarded-for" in request.headers or "forwarded" in request.headers:
         return False
     try:

@@ -22,10 +22,10 @@ from almoner.platform.http.wire import METADATA, RequestBody
 
 _MAX_PARAMETERS: Final = 200
 MAX_JSON_VALUES: Final = 20_000
-"""Values in one body: each takes fifty bytes or more once it is read, and a sentence where it is wrong."""
+"""The maximum number of values in a body: each takes fifty bytes or more in memory, and a sentence if invalid."""
 _SEPARATORS: Final = b",[{"
 _NOTHING: Final = (b"", b"{}", b"null")
-"""Bodies of calls that take none."""
+"""Accepted bodies of calls without a body."""
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ async def read_body(request: ApiRequest, endpoint: Endpoint) -> bytes | Received
         media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
         if media_type != "application/json":
             raise UnsupportedContentType(f"header.Content-Type must be application/json, not '{media_type[:100]}'")
-    # Those within texts count, too: no text that is taken has so many.
+    # Those within texts count, too: no accepted text has so many.
     if sum(raw.count(separator) for separator in _SEPARATORS) > MAX_JSON_VALUES:
         raise IncorrectParams(f"body may hold at most {MAX_JSON_VALUES} values")
     return raw
@@ -127,7 +127,7 @@ def validate_request(
 def _validate_query(
     request: ApiRequest, endpoint: Endpoint, reader: QueryReader, arguments: dict[str, Any]
 ) -> list[str]:
-    """What is wrong with the query."""
+    """The problems of the query."""
     reasons = _read_query(request)
     if reasons:
         return reasons
@@ -144,7 +144,7 @@ def _validate_query(
 
 
 def _problem_for(endpoint: Endpoint, found: ValidationError) -> type[Problem]:
-    """The area's own for metadata, where these alone are wrong and it has one; else that of all wrong input."""
+    """The area's own problem if only metadata is invalid and it has one; else the general one."""
     own = next((one for one in endpoint.errors if one.code.endswith("/invalid_metadata")), None)
     alone = all(error["type"] == METADATA for error in found.errors(include_url=False, include_input=False))
     return own if own is not None and alone else IncorrectParams
@@ -183,7 +183,7 @@ def clean_json(raw: bytes, judged: Iterable[str] = ()) -> bytes:
 
 
 def _decode_body(raw: bytes) -> object:
-    """The body as data; as it was sent where a member that takes anything holds no proper JSON (NaN, 1e999)."""
+    """The decoded body; raw where a member of any type has invalid JSON values (NaN, 1e999)."""
     try:
         return msgspec.json.decode(raw) if raw else None
     except ValueError:
@@ -191,7 +191,7 @@ def _decode_body(raw: bytes) -> object:
 
 
 def _read_query(request: ApiRequest) -> list[str]:
-    """Decode the query string into ``request.parameters``; the answer is what is wrong with it."""
+    """Decode the query string into ``request.parameters``; returns its problems."""
     if not request.scope["query_string"]:
         return []
     try:
@@ -224,4 +224,4 @@ def _nul_reasons(raw: bytes) -> list[str]:
     try:
         return walk(json.loads(raw), "body")  # as lenient about numbers as the validator
     except (ValueError, RecursionError):
-        return []  # the validator says what is wrong with the JSON
+        return []  # the validator reports invalid JSON

@@ -67,7 +67,7 @@ _COMMON_ERRORS: Final = {
     frozenset({IncorrectParams, CursorError}): "InvalidListRequest",
     frozenset({IncorrectParams, *_IDEMPOTENCY}): "InvalidPost",
 }
-"""Sets of errors of one status that many operations have, with the names of their responses."""
+"""Sets of errors with one status that many operations share, with their response names."""
 
 
 def error_schemas(codes: Sequence[str]) -> Schema:
@@ -219,7 +219,7 @@ def _error_response(problems: Sequence[type[Problem]], shared: Components) -> Sc
 
 
 def _error_name(problem: type[Problem]) -> str:
-    """``DonationInvalidState``; one that says the same more finely adds its own name."""
+    """The component name of an error, such as ``DonationInvalidState``; narrower ones add their own name."""
     name = "".join(word.capitalize() for word in problem.code.replace("/", "_").split("_"))
     finer = any(getattr(base, "code", None) == problem.code for base in problem.__mro__[1:])
     return f"{name}{problem.__name__}" if finer else name
@@ -307,7 +307,7 @@ def _pascal(event: EventType) -> str:
 def webhook_schema(event: EventType, shared: Components) -> Schema:
     """A webhook as a receiver gets it."""
     data: Schema = {"$ref": f"{SCHEMAS}{_event_schema_name(event)}", "description": "The event."}
-    schema: Schema = {  # in place: some generators take what webhooks alone name for unused
+    schema: Schema = {  # inline: some generators treat schemas used only by webhooks as unused
         "type": "object",
         "description": f"The body of a delivery of `{event.name}`.",
         "properties": {"object": {"type": "string", "const": "event", "description": _OBJECT}, "data": data},

@@ -71,7 +71,7 @@ def record_schemas(
     found, components = msgspec.json.schema_components(records, ref_template=_REF)
     classes = {reference_name(schema): record for record, schema in zip(records, found, strict=True)}
     for name, schema in components.items():
-        if record := classes.get(name):  # every member is there, except those that may be left out
+        if record := classes.get(name):  # every member is present, except optional ones
             members = msgspec.structs.fields(record)
             schema["required"] = sorted(one.encode_name for one in members if one.default is not msgspec.UNSET)
         for field, property_ in schema.get("properties", {}).items():
@@ -82,7 +82,7 @@ def record_schemas(
 
 
 def _apply_naming_conventions(field: str, property_: Schema, record: str) -> None:
-    """Identifiers and moments are plain strings in the records; their names tell them apart."""
+    """Add ID and timestamp formats to plain strings, by the member's name."""
     for option in property_.get("anyOf", [property_]):
         if option.get("type") == "array" and (type_ := conventions.listed_id_type(field)):
             option["items"][ID_TYPE_KEYWORD] = type_
@@ -112,7 +112,7 @@ def body_schemas(endpoints: Sequence[Endpoint], ids: Ids) -> tuple[Schema, dict[
 
 
 def _renamed(schemas: Schema, names: Mapping[str, str]) -> Schema:
-    """The schemas under their public names. Raises TypeError for two of one name, or one of a module's path."""
+    """The schemas under their public names. Raises TypeError for duplicate names and module paths."""
     result: Schema = {}
     for name, schema in schemas.items():
         public = names[name]
@@ -129,7 +129,7 @@ def _with_public_reference(schema: Schema, names: Mapping[str, str]) -> Schema:
 
 
 def map_schema(schema: Any, change: Callable[[Schema], Schema]) -> Any:
-    """The schema with every schema in it changed, from the inside out; examples and values stay as they are."""
+    """Apply a change to every nested schema, innermost first; examples and values stay unchanged."""
     if not isinstance(schema, dict):
         return schema
     result = dict(schema)
@@ -223,7 +223,7 @@ def is_leaf(schema: Schema) -> bool:
     """Whether a schema is an unnamed value without its own example or fixed values."""
     telling = {"examples", "const", "enum", OPEN_ENUM, "$ref", "properties", "allOf"}
     texts = all(option.get("type") == "string" for option in schema.get("anyOf", ()))
-    records = "$ref" in schema.get("items", ())  # their schema says it: lists of whole records took 18 kB
+    records = "$ref" in schema.get("items", ())  # described by their own schema: lists of whole records took 18 kB
     return texts and not records and not telling & schema.keys()
 
 
@@ -236,6 +236,6 @@ def collapse_nullable_union(schema: Schema) -> Schema:
     if {"enum", "const"} & given[0].keys():
         return schema
     rest = {key: value for key, value in schema.items() if key != "anyOf"}
-    if OPEN_ENUM in given[0]:  # what the member is, then which values there are today
+    if OPEN_ENUM in given[0]:  # the description first, then today's values
         rest["description"] = " ".join(filter(None, (rest.get("description"), given[0].get("description"))))
     return {**given[0], **rest, "type": [given[0]["type"], "null"]}

@@ -48,8 +48,10 @@ from almoner.platform.idempotency import IdempotencyClaim
 from almoner.platform.observability.failures import CONNECTION_ERRORS
 
 _FRAMED = ("write", "around")
-"""Modes in which this layer claims the Idempotency-Key, keeps the answer and writes the audit entry; a single statement
-does so itself."""
+"""Modes in which this layer claims the Idempotency-Key, stores the response and writes the audit entry.
+
+A single statement does this itself.
+"""
 _KEY_MARKS = (b"sk_live_", b"sk_sandbox_", b"pk_live_", b"pk_sandbox_", b"scim_")
 
 
@@ -59,7 +61,7 @@ class ApiApplication:
     def __init__(
         self, db: Database, guard: AccessGuard, routes: Sequence[Routes], intake: UploadIntake | None = None
     ) -> None:
-        """``intake``: what takes the files of routes with an upload."""
+        """Create it. ``intake``: processes the files of upload routes."""
         self._db = db
         self._guard = guard
         self._intake = intake
@@ -73,7 +75,7 @@ class ApiApplication:
         request = ApiRequest(scope, receive, headers, [], address)
         extra: RawHeaders = []
         reply = await self._reply(request, extra)
-        # An answer that never came to its limit is counted on the way out, so that it can show one too (settled 8).
+        # A response given before the rate limit check is counted here, so that it has the headers, too (settled 8).
         rate = request.rate or self._guard.check_rate_limit(request.caller, address)
         reply.headers.extend([*extra, *rate_limit_headers(rate)])
         await send_reply(reply, scope, send)
@@ -90,7 +92,7 @@ class ApiApplication:
         ip_address: str,
         precondition: Callable[[Tx], Awaitable[None]] | None = None,
     ) -> Reply:
-        """The answer to a call that a page of ours makes for a member, as if it had come by HTTP.
+        """Handle a call that a page makes for a member, as if it had come by HTTP; returns the response.
 
         ``query``: percent-encoded. ``headers``: names in lower case. The member's scopes decide as a key's do.
         ``precondition``: of a write: awaited first in its transaction; raises Problem if the write must not happen.
@@ -104,7 +106,7 @@ class ApiApplication:
         return await self._reply(request, [])
 
     async def _reply(self, request: ApiRequest, extra: RawHeaders) -> Reply:
-        """The answer to a request, whatever becomes of it. ``extra`` is given the headers of its route."""
+        """Handle a request; returns its response in every case. ``extra`` receives the route's headers."""
         try:
             found = self._paths.find(request.path)
             if found is None:
@@ -117,9 +119,9 @@ class ApiApplication:
         except Problem as problem:
             return _refused(request, problem)
         except ConnectionAbortedError:
-            raise  # the client left in the middle of its body
+            raise  # the client disconnected while sending the body
         except CONNECTION_ERRORS as error:
-            request.scope["almoner.failure"] = error  # the line of the request says what was away
+            request.scope["almoner.failure"] = error  # the request's log line reports what was unavailable
             return _refused(request, ServiceUnavailable())
 
     async def _answer(self, request: ApiRequest, address: PathEndpoints, values: list[str], extra: RawHeaders) -> Reply:
@@ -161,7 +163,7 @@ class ApiApplication:
             if key and caller is not None:
                 unread = [
                     sha256_digest(raw).hex() if isinstance(raw, bytes) else ""
-                ]  # no body that was answered is a list, so no stored answer has this one
+                ]  # no valid body is a list, so no stored response matches
                 await self._ensure_free(_claim_of(vault, caller, key, route, unread))
             raise
         claim = None
@@ -241,7 +243,7 @@ class ApiApplication:
         return Reply(endpoint.empty or 200, body, headers, media_type)
 
     async def _ensure_free(self, claim: IdempotencyClaim) -> None:
-        """What is wrong with the key of a refused call is told before what is wrong with its body (settled 3)."""
+        """Check the Idempotency-Key of a refused call: its problem takes precedence over the body's (settled 3)."""
         if claim.key_hash is not None:
             async with self._db.write() as tx:
                 await idempotency.acquire_claim(tx, claim)
@@ -266,7 +268,7 @@ class ApiApplication:
             if not _is_in_scope(caller, endpoint):
                 raise Forbidden(f"this key lacks the scope {endpoint.scope}")
         if request.caller is not None and request.caller.is_member:
-            return  # limits are those of pages, and no key was used
+            return  # pages have their own limits, and no key was used
         request.rate = self._guard.check_rate_limit(request.caller, request.address)
         if request.rate.retry_after is not None:
             raise RateExceeded(request.rate.retry_after)
@@ -313,5 +315,5 @@ def _visible(call: ApiCall, result: object) -> object:
 def _claim_of(vault: Vault, caller: Caller, key: str | None, route: str, payload: object) -> IdempotencyClaim:
     publicly = caller.kind is KeyKind.PUBLISHABLE
     if not publicly and not caller.has_scope(PERSONAL):
-        route += " without donors"  # no answer that names them is given again to a key that may not know them
+        route += " without donors"  # a key without the scope must not replay a response that names donors
     return idempotency.make_claim(vault, caller.partner, key, route, payload, publicly=publicly)

@@ -9,7 +9,7 @@ from almoner.platform.http.wire import MAX_TYPED
 from almoner.platform.outbound import addresses, email_addresses
 
 ANY_PORT: Final = addresses.AddressPolicy(loopback=True, ports=range(1, 65536))
-"""Somebody's browser goes there, not we: any port will do. Services judge loopback: they know where they run."""
+"""For URLs that only a browser opens: any port is allowed. Services check loopback, since they know the environment."""
 
 
 def _language(text: str) -> str:
@@ -37,7 +37,7 @@ def _email(text: str) -> str:
 
 
 TypedEmail = BeforeValidator(_clean_email)
-"""Cleans an address that people type."""
+"""Cleans a typed email address."""
 EmailRule = AfterValidator(_email)
 TypedEmailText = Annotated[str, TypedEmail]
 EmailAddress = Annotated[str, Field(min_length=1, max_length=255), TypedEmail, EmailRule]

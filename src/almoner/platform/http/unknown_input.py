@@ -12,12 +12,12 @@ from pydantic.alias_generators import to_camel
 from rapidfuzz import fuzz, process
 
 _SHOWN: Final = 100
-"""Characters of a name in a sentence."""
+"""The maximum number of characters shown of a name."""
 _LONGEST: Final = 40
-"""Characters of a name that is compared: no name of the interface is longer."""
+"""The maximum length of a name that is compared: no API name is longer."""
 _NEAREST: Final = 75
 _SHORTEST_PART: Final = 4
-"""Characters of the shorter of two names of which one may be a part of the other: ``currency``, ``currencyCode``."""
+"""The minimum length of a name that may be part of another: ``currency``, ``currencyCode``."""
 _MARKS: Final = re.compile(r"[^0-9a-z]")
 
 
@@ -42,7 +42,7 @@ def unknown_member_sentence(
 
 
 def suggestion(name: str, known: Collection[str]) -> str:
-    """The end of such a sentence: the nearest known name, or nothing."""
+    """The end of the sentence: the nearest known name, or nothing."""
     nearest = _nearest(name, known)
     return f"; did you mean {nearest}?" if nearest else ""
 
@@ -64,11 +64,11 @@ def _likeness(one: str, other: str, **_: object) -> float:
     whole = fuzz.ratio(one, other)
     if min(len(one), len(other)) < _SHORTEST_PART or not (one in other or other in one):
         return whole
-    return max(whole, _NEAREST + whole / 10)  # one says more than the other; of several the longest
+    return max(whole, _NEAREST + whole / 10)  # one name contains the other; the longest match wins
 
 
 def _model_members(model: type[BaseModel], location: Iterable[int | str]) -> list[str]:
-    """The members of the object at a place of a body."""
+    """The members of the object at a location in a body."""
     found: list[Any] = [model]
     for part in location:
         found = [inner for one in found for inner in _inside_model(one, part)] or found  # or the tag of a union

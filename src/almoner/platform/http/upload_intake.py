@@ -71,7 +71,7 @@ class UploadIntake:
                     checked.fields,
                     uploaded.filename,
                 )
-            except Problem:  # nothing was committed; after anything else it may have been
+            except Problem:  # nothing was committed; after any other error it may have been
                 with suppress(StorageUnavailable):
                     await self._blobs.remove(key)
                 raise
@@ -90,7 +90,7 @@ class UploadIntake:
 
     @asynccontextmanager
     async def _leased(self, claim: IdempotencyClaim | None) -> AsyncIterator[None]:
-        """Keep equal calls out. A crash leaves the lease, which runs out after a minute."""
+        """Lease the Idempotency-Key against equal calls. After a crash, the lease expires after a minute."""
         if claim is None or claim.key_hash is None:
             yield
             return

@@ -22,7 +22,7 @@ from almoner.platform.files.uploads.problems import (
 OVERHEAD: Final = 64 * 1024
 """The maximum size of a body beyond its file (settled 1)."""
 _MAX_PARTS: Final = 20
-"""Of a body: an empty part is eight bytes, and takes a hundred and fifty."""
+"""The maximum number of parts: an empty part is eight bytes and takes 150 in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class _Part:
 
 
 class _Collector:
-    """Callbacks of the multipart parser: the one file goes to the disk, texts are kept."""
+    """Callbacks of the multipart parser: the file is written to disk, texts are kept in memory."""
 
     def __init__(self, declared: UploadDeclaration) -> None:
         self.declared = declared
@@ -126,7 +126,7 @@ class _Collector:
             part.media_type = value.decode("latin-1").split(";")[0].strip().lower()
 
     def headed(self) -> None:
-        """The headers of a part are known: refuse what is not taken before its content comes."""
+        """Check a part's headers, so that unaccepted parts are refused before their content."""
         part = self.parts[-1]
         if part.filename is None:
             return
@@ -149,7 +149,7 @@ class _Collector:
         self.file.write(piece)
 
     def uploaded(self) -> UploadedFile:
-        """The one file. Raises the problem that it has."""
+        """The uploaded file. Raises its problem."""
         declared = self.declared
         found = next((part for part in self.parts if part.filename is not None), None)
         if found is None:
@@ -161,7 +161,7 @@ class _Collector:
         return UploadedFile(name, found.media_type, self.size, self.seen.digest(), self.file, self.fields())
 
     def fields(self) -> dict[str, str]:
-        """The texts."""
+        """The text fields."""
         return {part.name: part.text.decode("utf-8", "replace") for part in self.parts if part.filename is None}
 
     def _count(self, size: int) -> None:

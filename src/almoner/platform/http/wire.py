@@ -29,11 +29,11 @@ T = TypeVar("T")
 
 
 _RECORDS: dict[str, Any] = {}
-"""By ``object``, those that are declared so far."""
+"""Declared records by ``object``."""
 
 
 class _Named(msgspec.StructMeta):
-    """Takes ``object_name`` among the class keywords."""
+    """Accepts ``object_name`` as a class keyword."""
 
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], *, object_name: str = "", **options: Any
@@ -96,7 +96,7 @@ class RequestBody(BaseModel):
     )
 
     judged: ClassVar[tuple[str, ...]] = ()
-    """Texts, by their names on the wire, of which what nobody sees is kept, since it is judged; see ``Judged``."""
+    """Wire names of texts whose invisible characters are kept, because they are evidence; see ``Judged``."""
 
 
 class PatchBody(RequestBody):
@@ -111,8 +111,10 @@ class PatchBody(RequestBody):
 
 
 ACROSS = "across"
-"""Type of a finding of one field that is about the whole that holds it. Found there, it is told with all the others,
-where a validator of the whole would be asked only once every field is right."""
+"""Error type of a field about its whole object.
+
+Reported with all other errors; a model validator would only run once every field is valid.
+"""
 
 
 def exactly_one_of(other: str) -> AfterValidator:
@@ -135,7 +137,7 @@ if TYPE_CHECKING:
 else:
 
     class Maybe:
-        """``Maybe[X]`` is X when given; the default UNSET is never validated, so no JSON value can stand for it."""
+        """``Maybe[X]`` is X if given; the default UNSET is never validated, so no JSON value can equal it."""
 
         def __class_getitem__(cls, item: object) -> object:
             return item
@@ -216,7 +218,7 @@ Typed = BeforeValidator(_cleaned)
 TypedLines = BeforeValidator(_cleaned_lines)
 """Like ``Typed``, with line breaks."""
 Judged = BeforeValidator(_kept)
-"""For a text that is ``judged``: on one line, without controls."""
+"""For a ``judged`` text: on one line, without control characters."""
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 DayOrMoment = Annotated[
     datetime,
@@ -226,7 +228,7 @@ DayOrMoment = Annotated[
 
 
 def ensure_unique(values: list[T]) -> list[T]:
-    """Refuse a list that names a value twice."""
+    """Refuse a list with duplicates."""
     if len(set(values)) < len(values):
         raise ValueError("must name each value once")
     return values
@@ -246,7 +248,7 @@ CurrencyCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$", examples=["USD"], des
 CountryCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$", examples=["USA"], description="Three-letter country code.")]
 
 METADATA = "metadata"
-"""Type of the finding that values of metadata are no strings; ``told`` in its context is all that is wrong."""
+"""Error type of non-string metadata values; ``told`` in its context holds all problems."""
 
 
 def _metadata(value: object, *, merged: bool) -> object:
@@ -261,7 +263,7 @@ def _metadata(value: object, *, merged: bool) -> object:
 
 
 ValueText = Annotated[str, Field(json_schema_extra={"maxLength": metadata_rules.MAX_VALUE_LENGTH})]
-"""A text among metadata or attributes; its length is the service's to check, too."""
+"""A metadata or attribute value; the service also checks its length."""
 Metadata = Annotated[
     dict[str, ValueText],
     BeforeValidator(partial(_metadata, merged=False)),

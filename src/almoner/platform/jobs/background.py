@@ -40,7 +40,7 @@ class BackgroundWorker:
 
     async def drain(self) -> None:
         """Run events, periodic jobs and queued jobs until nothing is due."""
-        # Not under the limits of the request which asks for it.
+        # Not under the limits of the request that calls it.
         with statement_timeout(BACKGROUND_SECONDS), refusable_writes(refusable=False):
             moved = 1
             while moved:

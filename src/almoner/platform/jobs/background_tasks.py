@@ -48,7 +48,7 @@ class JobContext:
 
 
 Handler = Callable[[JobContext, Job], Awaitable[Answer]]
-"""Does one job. It opens its own transactions, calls the outside between them, and is safe to run twice."""
+"""Runs one job. It opens its own transactions, makes outside calls between them, and is safe to run twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class Tasks:
         return BackgroundTasks(self._handlers, tuple(self._reactions), tuple(self._schedules), self._limits)
 
     def job(self, kind: JobKind[_T], *, limit: timedelta | None = None) -> Callable[[Handle[_T]], Handle[_T]]:
-        """Declare who does the jobs of a kind, and for how long one may run where that is longer than others may."""
+        """Declare the handler of a job kind, and its time limit if longer than the default."""
 
         def declare(handle: Handle[_T]) -> Handle[_T]:
             async def handle_decoded(context: JobContext, job: Job) -> Answer:

@@ -19,11 +19,11 @@ class _Row(Protocol):
 _T = TypeVar("_T")
 _R = TypeVar("_R", bound=_Row)
 _MOST_FAILED: Final = 200
-"""Rows that may fail in one transaction, which holds their locks; the next one begins behind them."""
+"""The maximum number of failed rows in one transaction, which holds their locks; the next one starts after them."""
 _MOST_RESTING: Final = 20_000
 _REST_SECONDS: Final = 300.0
 _resting: Final[dict[str, dict[UUID, float]]] = {}
-"""Rows that have failed in this process, and when each may be tried again, by sweep."""
+"""Rows that failed in this process, and when each may be retried, by sweep."""
 _log: Final = get_logger("almoner.jobs")
 
 

@@ -106,7 +106,7 @@ async def run_leased_flow(db: Database, flow: LeasedFlow[_C, _R, _O]) -> _O:
                 if step.row is not None and not await release_lease(tx, flow.name, step.row, holder):
                     raise _LeaseLost
         except _LeaseLost:
-            continue  # it ran out and somebody else made the call again: theirs is the record
+            continue  # the lease expired and another caller made the call: its record counts
         if done is not None:
             return done.outcome
     raise CallInProgress

@@ -17,7 +17,7 @@ from almoner.platform.observability.telemetry import Telemetry
 Role = Literal["server", "worker", "server and worker"]
 
 _DEAD_AFTER: Final = timedelta(seconds=3)
-"""Real time after which a process that says nothing counts as dead."""
+"""How long after its last heartbeat a process counts as dead (real time)."""
 
 _BEAT_SECONDS: Final = 1.0
 _FORGET: Final = timedelta(minutes=1)
@@ -35,7 +35,7 @@ class LiveProcess:
     checked_at: datetime | None
 
     def is_alive(self, real_now: datetime) -> bool:
-        """Whether its last sign of life is recent."""
+        """Whether its last heartbeat is recent."""
         return self.last_seen_at > real_now - _DEAD_AFTER
 
 
@@ -101,7 +101,7 @@ class Heartbeat:
 
 
 async def _beat(tx: Tx, process: UUID, role: Role, clock_version: int) -> int:
-    """Write a sign of life; how many live processes answer requests, this one included."""
+    """Write a heartbeat; returns the number of live processes that answer requests, this one included."""
     servers = await tx.fetchval(
         """
         with mine as (
@@ -124,7 +124,7 @@ async def _beat(tx: Tx, process: UUID, role: Role, clock_version: int) -> int:
 
 
 async def _record_checks(tx: Tx, process: UUID, checks: Sequence[CheckResult]) -> None:
-    """Store what the process last saw."""
+    """Store the process's last check results."""
     await tx.execute(
         "update process set checks = $2, checked_at = $3 where id = $1",
         process,
@@ -134,7 +134,7 @@ async def _record_checks(tx: Tx, process: UUID, checks: Sequence[CheckResult]) -
 
 
 async def list_processes(tx: Tx) -> list[LiveProcess]:
-    """Processes with a sign of life within the last minute, the one that runs longest first."""
+    """Processes with a heartbeat within the last minute, longest running first."""
     rows = await tx.fetch(
         """
         select role, version, started_at, last_seen_at, coalesce(checks, '[]') as checks, checked_at from process
@@ -161,7 +161,7 @@ def _check_result(stored: Mapping[str, Any]) -> CheckResult:
 
 
 async def _delete_silent(tx: Tx) -> None:
-    """Remove those without a sign of life for a minute, but for rows that a late sign is just reaching."""
+    """Delete processes without a heartbeat for a minute, except rows that a late heartbeat is updating."""
     await tx.execute(
         """
         delete from process

@@ -23,12 +23,14 @@ T = TypeVar("T")
 
 LEASE: Final = timedelta(seconds=60)
 MAX_FAILURES: Final = 20
-"""In a row, of a job whose handler raises or whose worker dies. A handler that answers Retry, since what it needs is
-away, begins the count again: it decides for itself when it gives up.
+"""The maximum number of consecutive failures: the handler raises or the worker dies.
+
+A handler that returns JobRetry, because a dependency is unavailable, resets the count and decides itself when to give
+up.
 """
 
 WAKEUP: Final = Wakeup()
-"""Rung after a commit that enqueued something due."""
+"""Notified after a commit that enqueued due work."""
 
 _PROMOTED: Final = 1000
 _LANES: Final = 128
@@ -97,7 +99,7 @@ class JobKind(Generic[T]):
     async def enqueue(
         self, tx: Tx, details: T, *, due: datetime | None = None, lane: str | None = None, unique: str | None = None
     ) -> None:
-        """Enqueue one in the caller's transaction."""
+        """Enqueue a job in the caller's transaction."""
         await enqueue_jobs(tx, [self.new_job(details, due=due, lane=lane, unique=unique)])
 
     def decode(self, job: Job) -> JobOf[T]:
@@ -317,7 +319,7 @@ async def claim_lane_jobs(tx: Tx, after: str, limit: int) -> tuple[list[Job], st
     lanes = await tx.fetch(ROOM, after, tx.real_now, tx.now)
     if not lanes:
         return [], ""
-    # A statement of its own: it must see the leases that were committed while the lanes were being locked.
+    # A separate statement: it must see the leases that were committed while the lanes were locked.
     rows = await tx.fetch(
         CLAIM_LANES,
         tx.real_now,
@@ -330,7 +332,7 @@ async def claim_lane_jobs(tx: Tx, after: str, limit: int) -> tuple[list[Job], st
 
 
 def _lane_places(lanes: Sequence[Record], limit: int) -> list[int]:
-    """How many jobs of each lane may run: its share, and of what that leaves of the limit as much as others get."""
+    """How many jobs of each lane may run: an equal share of the limit, and of what others leave unused."""
     bursting = sum(lane["burst_cap"] > lane["cap"] for lane in lanes)
     spare = limit - sum(max(lane["cap"] - lane["running"], 0) for lane in lanes)
     more = -(-max(spare, 0) // bursting) if bursting else 0
@@ -406,7 +408,7 @@ async def renew_leases(tx: Tx, jobs: Sequence[Job]) -> set[int]:
 
 
 async def delete_dead_jobs(tx: Tx, kind: str, unique: str) -> None:
-    """Delete the dead jobs of a unique key, once their purpose was served otherwise."""
+    """Delete the dead jobs of a unique key, because their work was done otherwise."""
     await tx.execute("delete from job where kind = $1 and unique_key = $2 and dead_at is not null", kind, unique)
 
 
@@ -462,7 +464,7 @@ def _put_back(now: datetime, job: Job, result: JobRetry | JobDropped | JobFailed
         case JobDropped(reason):
             return job.id, job.attempt, job.due_at, job.failures, reason, True
         case JobFailed(reason):
-            # Counted from what was claimed: a lease that ran out meanwhile has counted this attempt already.
+            # Counted from the claim: a lease that expired meanwhile has already counted this attempt.
             failures = job.failures + 1
             return job.id, job.attempt, now + retry_delay(failures), failures, reason, failures >= MAX_FAILURES
 

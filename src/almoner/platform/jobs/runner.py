@@ -28,11 +28,11 @@ from almoner.platform.observability.failures import DATABASE_ERRORS, TIMEOUT_ERR
 from almoner.platform.observability.telemetry import Telemetry
 
 CONCURRENT_JOBS: Final = 24
-"""Jobs of no lane that one process runs at once."""
+"""The maximum number of concurrent jobs without a lane in one process."""
 _CONCURRENT_LANE_JOBS: Final = 256
-"""Jobs of lanes that one process runs at once: they mostly wait for receivers, and never take the others' places."""
+"""The maximum number of concurrent lane jobs in one process: they mostly wait for receivers, and use separate slots."""
 _CONCURRENT_OUTSIDE_JOBS: Final = 256
-"""Jobs of no lane that wait for a mail server, a provider or a storage beside those that run."""
+"""The maximum number of jobs without a lane that wait for a mail server, provider or storage, besides running ones."""
 _STOP_SECONDS: Final = 20.0
 
 _LONGEST_REASON: Final = 200
@@ -44,7 +44,7 @@ _COPY_WAIT: Final = timedelta(minutes=1)
 
 
 def _reason_field(result: "Answer | JobFailed") -> dict[str, object]:
-    """Why a job is done again or never: a line that only says so cannot be acted on."""
+    """The log field with the reason of a retried or dropped job."""
     told = result.result if isinstance(result, JobRecorded) else result
     reason = told.reason if isinstance(told, JobRetry | JobDropped | JobFailed) else None
     return {"reason": reason[:_LONGEST_REASON]} if reason else {}
@@ -53,7 +53,7 @@ def _reason_field(result: "Answer | JobFailed") -> dict[str, object]:
 class JobRunner:
     """Runs the jobs of one process.
 
-    On a copy that was not released, and while the disk is nearly full, no job begins.
+    No job starts on an unreleased copy or while the disk is nearly full.
 
     A job runs for ten minutes at most, or as long as ``limits`` allows its kind; its lease is prolonged meanwhile, so
     that a worker that dies is noticed at once all the same.
@@ -76,12 +76,12 @@ class JobRunner:
         self._lane_places = lane_places
         self._stop_seconds = stop_seconds
         self._running: dict[int, tuple[Job, asyncio.Task[None]]] = {}
-        self._outside: set[int] = set()  # of no lane, that wait for somebody outside
+        self._outside: set[int] = set()  # without a lane, waiting for an outside system
         self._finished: list[FinishedJob] = []
         self._after_lane = ""
         self._cared = monotonic()
         self._progress = asyncio.Event()
-        self._claiming = False  # from lanes: who finds it so leaves it to who does
+        self._claiming = False  # from lanes: one claim at a time
         self._told_to_stop = asyncio.Event()
 
     async def run_round(self) -> int:
@@ -158,10 +158,10 @@ class JobRunner:
         return taken
 
     async def _claim_from_lanes(self, tx: Tx, leaving: int = 0) -> list[Job]:
-        """Claim as many as there are places, among them those of ``leaving``, which end with the transaction."""
+        """Claim jobs for all free slots, including those of ``leaving``, which end with the transaction."""
         places = self._lane_places - (self._in_lanes() - leaving)
         if self._claiming or places <= 0:
-            self._progress.set()  # for another look, soon
+            self._progress.set()  # look again soon
             return []
         self._claiming, after = True, self._after_lane
         try:
@@ -169,11 +169,11 @@ class JobRunner:
         finally:
             self._claiming = False
         if after and not taken:
-            self._progress.set()  # to begin with the first lane again
+            self._progress.set()  # start with the first lane again
         return taken
 
     async def _finish(self, tx: Tx, finished: Sequence[FinishedJob]) -> None:
-        """Record results in the transaction of what the jobs did, and claim from lanes in their places."""
+        """Record results in the transaction of the jobs' effects, and claim lane jobs for their slots."""
         await tx.execute(queue.BY_INDEX)
         await queue.record_results(tx, finished)
         if self._may_begin:
@@ -212,7 +212,7 @@ class JobRunner:
             with statement_timeout(seconds if own else BACKGROUND_SECONDS):
                 async with asyncio.timeout(seconds):
                     result = await handler(self._context, job)
-        except UnreleasedDatabaseCopy as copy:  # found while it ran
+        except UnreleasedDatabaseCopy as copy:  # detected while it ran
             result = JobRetry(_COPY_WAIT, str(copy))
         except Exception as error:  # noqa: BLE001 (a handler may raise anything)
             result = self._failed(job, error)
@@ -240,7 +240,7 @@ class JobRunner:
         return JobFailed(f"{type(error).__name__} in attempt {job.attempt}")
 
     async def _record(self) -> int:
-        """Record results in one transaction; they wait here while the database is away."""
+        """Record results in one transaction; they are kept while the database is unavailable."""
         finished, self._finished = self._finished, []
         if not finished:
             return 0
@@ -278,7 +278,7 @@ class JobRunner:
                 async with self._context.db.write() as tx:
                     await queue.release_jobs(tx, [job for job, _ in left])
         except DATABASE_ERRORS as error:
-            # Without the database nothing can be given back; the leases run out by themselves.
+            # Without the database nothing can be released; the leases expire.
             self._telemetry.log(
                 "runner_waits", self._context.db.deployment.clock.real_now(), **failure_log_fields(error)
             )

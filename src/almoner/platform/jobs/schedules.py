@@ -45,7 +45,7 @@ class ScheduleRunner:
             try:
                 handled += await self._to_the_end(schedule)
             except Exception as error:
-                if isinstance(error, TIMEOUT_ERRORS):  # the others have their turn all the same
+                if isinstance(error, TIMEOUT_ERRORS):  # other schedules still have their turn
                     self._telemetry.statement_timeouts.labels(schedule.name).inc()
                 elif isinstance(error, UNAVAILABLE_ERRORS):
                     raise
@@ -62,12 +62,12 @@ class ScheduleRunner:
             while batch := await self._batch(schedule):
                 handled += batch
                 if self._db.disk.is_low:
-                    return handled  # goes on once there is room
+                    return handled  # continues once there is disk space
         self._looked[schedule.name] = schedule.period_number_at(now)
         return handled
 
     def _worth_a_look(self) -> list[Schedule]:
-        """All but those that only tidy up, and were looked at in this period of theirs: they are due at its end."""
+        """All schedules except housekeeping ones already checked in their current period: they are due at its end."""
         now = self._db.deployment.clock.now()
         return [
             schedule
@@ -76,7 +76,7 @@ class ScheduleRunner:
         ]
 
     async def _register(self) -> None:
-        """Make the rows that runners hold."""
+        """Create the rows that runners lock."""
         if self._registered:
             return
         async with self._db.write() as tx:
@@ -94,7 +94,7 @@ class ScheduleRunner:
         async with self._db.write() as tx:
             if not await _acquire(tx, schedule.name):
                 return 0
-            due = await schedule.due_at(tx)  # another runner may have done it since we looked
+            due = await schedule.due_at(tx)  # another runner may have run it since the check
             if due is None or due > tx.now:
                 return 0
             await tx.execute("update schedule set last_run_at = $2 where name = $1", schedule.name, tx.now)
@@ -130,6 +130,6 @@ async def last_run_at(tx: Tx, name: str) -> datetime | None:
 
 
 async def _acquire(tx: Tx, name: str) -> bool:
-    """Hold the schedule's row until the transaction ends; False while another runner holds it."""
+    """Lock the schedule's row until the transaction ends; False while another runner holds it."""
     held = await tx.fetchval("select true from schedule where name = $1 for update skip locked", name)
     return bool(held)

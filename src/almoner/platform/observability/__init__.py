@@ -1,1 +1,1 @@
-"""What operators see: logs, metrics, readiness, the self-check."""
+"""Observability: logs, metrics, readiness, self-check."""

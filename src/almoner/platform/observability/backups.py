@@ -1,4 +1,4 @@
-"""When each part of a backup last succeeded, as the script records it that makes them."""
+"""When each part of a backup last succeeded, as recorded by the backup script."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,12 +11,12 @@ PARTS: Final[tuple[BackupPart, ...]] = get_args(BackupPart)
 LONGEST_NOTE: Final = 200
 
 _TOO_OLD: Final = timedelta(hours=36)
-"""Backups are made every night; one may take some hours."""
+"""Backups are made every night and may take some hours."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackupReport:
-    """The last success of a part; ``finished_at`` None where none was ever reported."""
+    """The last successful backup of a part; ``finished_at`` is None if none was reported."""
 
     part: BackupPart
     finished_at: datetime | None

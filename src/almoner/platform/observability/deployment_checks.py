@@ -28,15 +28,15 @@ class CheckResult:
 
 
 Probe = Callable[[], Awaitable[CheckResult | Sequence[CheckResult]]]
-"""Looks at one thing. Whatever it raises is what is wrong."""
+"""Performs one check. An exception it raises is the problem."""
 
 
 NamedProbe = tuple[str, str, Probe]
-"""Its name, and what to do where it fails."""
+"""The probe's name, and what to do if it fails."""
 
 
 async def run_probes(probes: Sequence[NamedProbe]) -> AsyncIterator[CheckResult]:
-    """(name, advice, probe) of each: the results, one after the other, however many fail."""
+    """Run each (name, advice, probe); yields the results one by one, whatever fails."""
     for name, advice, probe in probes:
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):

@@ -10,20 +10,20 @@ from almoner.platform.database.disk_space import DiskSpaceLow
 
 TIMEOUT_ERRORS: Final = (
     StatementTimeout,
-    asyncpg.QueryCanceledError,  # by a limit of the server's own, or by an administrator
+    asyncpg.QueryCanceledError,  # cancelled by a limit of the server, or by an administrator
     asyncpg.LockNotAvailableError,
     asyncpg.IdleInTransactionSessionTimeoutError,
 )
-"""A statement was ended as it took too long; what its transaction did is undone."""
+"""A statement was cancelled because it took too long; its transaction is rolled back."""
 
 CONNECTION_ERRORS: Final = (
-    OSError,  # ConnectionUnavailable and time-outs are such, too
-    asyncpg.InternalClientError,  # a query met the server's farewell
+    OSError,  # includes ConnectionUnavailable and time-outs
+    asyncpg.InternalClientError,  # a query during the server's shutdown
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
     asyncpg.InsufficientResourcesError,  # a full disk, no memory, too many connections
     asyncpg.PostgresIOError,
-    asyncpg.InternalServerError,  # XX000: PostgreSQL ended the transaction for a reason of its own
+    asyncpg.InternalServerError,  # XX000: PostgreSQL ended the transaction for an internal reason
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     DiskSpaceLow,
@@ -37,7 +37,7 @@ use of it alike: a request must not be told to try a mistake again.
 """
 
 DATABASE_ERRORS: Final = (*UNAVAILABLE_ERRORS, asyncpg.PostgresError)
-"""What a loop survives: the database is away, or it refused a statement (a deadlock, a cancelled query)."""
+"""Errors that a loop survives: the database is unavailable, or refused a statement (deadlock, cancelled query)."""
 
 
 def failure_log_fields(error: BaseException) -> dict[str, object]:

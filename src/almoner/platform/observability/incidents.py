@@ -41,7 +41,7 @@ class IncidentResolved(Exception):
 
 @dataclass(frozen=True, slots=True)
 class IncidentUpdate:
-    """What was published at one time. ``written_by``: the operator's ID, which is not published."""
+    """An update published for an incident. ``written_by``: the operator's ID, which is not published."""
 
     status: IncidentStatus
     text: str
@@ -62,7 +62,7 @@ class Incident:
 
     @property
     def status(self) -> IncidentStatus:
-        """The status that the last update gave it."""
+        """The status set by the last update."""
         return self.updates[0].status
 
     @property
@@ -114,7 +114,7 @@ async def _insert_update(tx: Tx, incident_id: UUID, status: IncidentStatus, text
 
 
 async def find_incident(tx: Tx, incident_id: UUID) -> Incident:
-    """Find one. Raises NoSuchIncident."""
+    """Find an incident. Raises NoSuchIncident."""
     rows = await tx.fetch(f"select {_COLUMNS} from incident where id = $1", incident_id)
     if not rows:
         raise NoSuchIncident

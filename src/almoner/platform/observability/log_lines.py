@@ -1,6 +1,6 @@
-"""Lines of the log, written where writing may fail: a full disk, a reader that is gone or asleep, a closed stream.
+"""Writes log lines although writing may fail: full disk, missing or slow reader, closed stream.
 
-A log never ends or holds up a service. What could not be written is counted, and told once writing works again.
+Logging never ends or blocks the service. Lost lines are counted, and reported once writing works again.
 """
 
 import json
@@ -17,7 +17,7 @@ from almoner.kit.time import SystemClock
 
 Write = Callable[[bytes], object]
 
-_AT_ONCE: Final = select.PIPE_BUF  # what a pipe that is ready takes without waiting, whole or not at all
+_AT_ONCE: Final = select.PIPE_BUF  # the bytes that a ready pipe accepts atomically and without blocking
 
 
 def encode_line(line: object) -> bytes:
@@ -64,7 +64,7 @@ class StderrWriter:
         self._rest = b""
 
     def __call__(self, line: bytes) -> None:
-        """Write a line at once. Of a long one that is written in part the rest comes before the next."""
+        """Write a line at once; the rest of a partly written line is written before the next."""
         self._finish()
         self._rest = line
         try:
@@ -87,7 +87,7 @@ def stderr_log_writer() -> LogLineWriter:
 
 
 def _reopen_pipe(fd: int) -> int:
-    """A pipe opened once more, for ourselves: not to wait for its reader would else hold for all who write to it."""
+    """Reopen a pipe for this process, since non-blocking mode would otherwise apply to all its writers."""
     with suppress(OSError):  # closed, somebody else's, or nobody reads it yet
         if stat.S_ISFIFO(os.fstat(fd).st_mode):
             return os.open(f"/dev/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)

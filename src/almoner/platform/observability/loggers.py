@@ -1,4 +1,4 @@
-"""structlog, imported without what it looks for to colour terminals: that takes 10 MB of every process for nothing."""
+"""structlog without the modules that it imports to colour terminals, which take 10 MB of every process."""
 
 import sys
 from typing import Final

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Final
 
 _LIMITS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
-"""Of the container that we are in, by the second and the first version of control groups."""
+"""The memory limit of the current container, in cgroup versions 2 and 1."""
 
 
 def usable_memory_bytes(limits: Sequence[Path] = _LIMITS) -> int:
-    """Bytes."""
+    """The usable memory, in bytes."""
     found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for limit in limits:
-        with suppress(OSError, ValueError):  # there is none, or it says "max"
+        with suppress(OSError, ValueError):  # there is no limit, or it is "max"
             found.append(int(limit.read_text()))
     return min(found)

@@ -1,4 +1,4 @@
-"""What /readyz asks: whether this process can do its work now."""
+"""The checks of /readyz: whether this process can work now."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -11,7 +11,7 @@ from almoner.platform.observability.failures import UNAVAILABLE_ERRORS
 
 _MOST_LAG_SECONDS: Final = 30.0
 _MOST_UNCHAINED_SECONDS: Final = 600.0
-"""A server can answer while no worker chains, but what waits for its place can be deleted unseen (V8)."""
+"""A server can answer while no worker chains, but unchained audit entries could be deleted unnoticed (V8)."""
 
 _UNREACHABLE: Final = "the database cannot be reached"
 
@@ -65,7 +65,7 @@ def readiness_checks(
 
 
 def _unless_disk_low(db: Database, check: Check) -> Check:
-    """While the disk is nearly full, background work rests; a server that still answers reads stays in service."""
+    """Skip a check while the disk is nearly full and background work pauses: a server that answers stays in service."""
 
     async def checked() -> str | None:
         return None if db.disk.is_low else await check()

@@ -27,12 +27,12 @@ _DAY: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class ConsistencyCheck:
-    """One promise.
+    """One consistency check.
 
     ``sql`` selects one column for each row that breaks it: a UUID of the type ``shows``, or a text that says itself
-    what it is. It may read ``(select at from moment)``, the business time, ``(select wall from moment)``, and
-    ``(select copy from moment)``: why the database is taken for a copy that was not released, or null.
-    ``advice``: what to do, in one sentence.
+    what it is. It may read ``(select at from moment)``, the business time, ``(select wall from moment)``, and ``(select
+    copy from moment)``: why the database is taken for a copy that was not released, or null. ``advice``: what to do, in
+    one sentence.
     """
 
     name: str
@@ -71,7 +71,7 @@ class SelfcheckOutcome:
 
 
 Report = Callable[[int, ConsistencyCheck], None]
-"""Hears before each check how many were asked, and which comes now."""
+"""Called before each check with the number of finished checks and the next check."""
 
 
 async def run_checks(tx: Tx, checks: Sequence[ConsistencyCheck], report: Report | None = None) -> SelfcheckOutcome:
@@ -204,7 +204,7 @@ async def next_selfcheck_at(tx: Tx) -> datetime | None:
 
 
 async def enqueue_selfcheck(tx: Tx, _limit: int = 1) -> int:
-    """Enqueue a job to ask. The sweep itself deals with no record."""
+    """Enqueue a self-check job. The sweep itself processes no record."""
     await _RUN.enqueue(tx, Nothing(), unique=NIGHTLY)
     return 0
 

@@ -38,7 +38,7 @@ class Telemetry:
     """Logs and metrics. Log lines contain no bodies, queries, tokens or keys (architecture 5)."""
 
     def __init__(self, write: Write | None = None) -> None:
-        """``write``: standard error where it is not given."""
+        """Create it. ``write``: writes log lines; standard error by default."""
         self.registry = CollectorRegistry()
         self._write = _count_lost_lines(write or stderr_log_writer(), self.registry)
         self.requests = Counter(
@@ -115,13 +115,13 @@ def _count_lost_lines(write: Write, registry: CollectorRegistry) -> LogLineWrite
 
 
 class _LostLines(Collector):
-    """How many lines of the log could not be written."""
+    """The number of log lines that could not be written."""
 
     def __init__(self, lines: LogLineWriter) -> None:
         self._lines = lines
 
     def collect(self) -> Iterator[Metric]:
-        """What it is now."""
+        """The current value."""
         described = "Log lines that could not be written."
         yield CounterMetricFamily("almoner_log_lines_dropped", described, value=self._lines.lost)
 
@@ -268,7 +268,7 @@ class PayeeCheckMetrics:
 
 
 class ReconciliationMetrics:
-    """What providers and our bank have reported and the ledger does not show yet."""
+    """Items reported by providers and banks that are not in the ledger yet."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._open = Gauge(

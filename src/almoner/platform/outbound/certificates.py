@@ -1,4 +1,4 @@
-"""How long the certificate of a server of ours is valid, as clients see it."""
+"""Reads how long the certificate of one of our servers is valid, as clients see it."""
 
 import asyncio
 import ssl

@@ -1,8 +1,7 @@
 """The HTTP client for addresses that partners name (architecture 5).
 
-Every address is judged twice: all addresses of a name when it is resolved, and the one address that a socket is made
-for. The socket goes to the judged address and TLS is verified for the name: a resolver that changes its answer gains
-nothing.
+Every address is checked twice: all addresses of a name when it is resolved, and the one that a socket connects to. TLS
+is verified for the name. So a resolver that changes its answer (DNS rebinding) gains nothing.
 """
 
 import asyncio
@@ -35,7 +34,7 @@ _KEEP_ALIVE_SECONDS: Final = 4.0
 _MAX_IDLE_POOLS: Final = 256
 _LOOKUPS: Final = 128
 _LOOKUPS_OF_OWNER: Final = 8
-"""Names looked up at once, in all and for one owner: those whose name servers never answer take no thread of others."""
+"""Concurrent lookups, in total and per owner, so that unresponsive name servers do not use up the threads."""
 
 Lookup = Callable[[str, int], Awaitable[Sequence[str]]]
 
@@ -51,7 +50,7 @@ class CallLimits:
 LIMITS: Final = CallLimits(connect=3.0, total=15.0)  # settled 7
 _STREAM_SILENCE_SECONDS: Final = 60.0
 _STREAM_RATE: Final = 1000
-"""A file may take as long as it takes, while it keeps coming, at so many bytes a second."""
+"""Downloads have no total time limit while they transfer at this rate, in bytes per second."""
 _STREAM_CHUNK: Final = 1 << 18
 
 
@@ -100,7 +99,7 @@ class StreamedResponse:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What goes out. ``most``: bytes of the answer that are read."""
+    """An outgoing call. ``most``: the maximum response bytes that are read."""
 
     method: str
     url: str
@@ -110,17 +109,17 @@ class _Call:
 
 
 class _Denied(OSError):
-    """Raised where aiohttp makes a socket; it lets nothing but OSError through."""
+    """Raised where aiohttp creates a socket; only an OSError passes through it."""
 
 
-# Whether the connection of the call in this task had served another call before.
+# Whether the connection of this task's call has been used before.
 _reused: ContextVar[bool] = ContextVar("almoner_outbound_reused", default=False)
-# What serves the connection of the call in this task.
+# The protocol of this task's connection.
 _handler: ContextVar["_Handler | None"] = ContextVar("almoner_outbound_handler", default=None)
 
 
 class _Handler(ResponseHandler):
-    """Bounds the header section as a whole; aiohttp bounds its lines and their number only."""
+    """Limits the size of the whole header section; aiohttp only limits lines and their number."""
 
     calls = 0
     ended_by: BaseException | None = None
@@ -158,7 +157,7 @@ class _Handler(ResponseHandler):
 
 
 class _Resolver(AbstractResolver):
-    """Names to addresses, all of which must be allowed."""
+    """Resolves names to addresses, all of which must be allowed."""
 
     def __init__(self, lookup: Lookup, slots: asyncio.Semaphore, *, loopback: bool) -> None:
         self._lookup = lookup
@@ -181,11 +180,11 @@ class _Resolver(AbstractResolver):
         return lookups.to_resolve_results(host, port, found)
 
     async def close(self) -> None:
-        """Nothing is held open here."""
+        """Nothing to close."""
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Makes sockets to allowed addresses only."""
+    """Connects to allowed addresses only."""
 
     def __init__(self, lookup: Lookup, slots: asyncio.Semaphore, tls: ssl.SSLContext, *, loopback: bool) -> None:
         super().__init__(
@@ -217,13 +216,13 @@ def _socket(info: tuple[Any, ...], *, loopback: bool) -> socket.socket:
 
 @cache
 def _system_tls() -> ssl.SSLContext:
-    """The system's trusted authorities: hundreds of files, read once for the process."""
+    """The system's trusted authorities: hundreds of files, read once per process."""
     return ssl.create_default_context()
 
 
 @dataclass(slots=True)
 class _Pool:
-    """The connections of one owner, and how many calls use them now."""
+    """The connections of one owner, and the number of calls that use them."""
 
     session: aiohttp.ClientSession
     busy: int = 0
@@ -294,7 +293,7 @@ class OutboundClient:
 
     @contextmanager
     def _called(self, url: str, owner: str) -> Iterator[tuple[_Pool, OutboundTarget]]:
-        """Judge the address, and hold the pool that is called through."""
+        """Check the address, and hold the pool used for the call."""
         if transactions.is_inside_transaction():
             raise RuntimeError("an outbound call was started inside a transaction; make it between two of them")
         self._identity.ensure_active()
@@ -335,7 +334,7 @@ class OutboundClient:
         return pool
 
     async def _close_idle(self) -> None:
-        """Forget the pools that were used longest ago."""
+        """Close the least recently used pools."""
         if len(self._pools) <= _MAX_IDLE_POOLS:
             return
         idle = next((key for key, pool in self._pools.items() if not pool.busy), None)
@@ -344,17 +343,17 @@ class OutboundClient:
 
 
 async def _exchange(session: aiohttp.ClientSession, target: OutboundTarget, call: _Call) -> OutboundResponse:
-    started = monotonic()  # uvloop's own clock stands still between its rounds, in whole milliseconds
+    started = monotonic()  # uvloop's clock only advances between iterations, in whole milliseconds
     _reused.set(False)
     try:
         answer = await _send(session, target, call)
     except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
         if not _reused.get():
-            await asyncio.sleep(0)  # the protocol hears a moment later why its connection ended
+            await asyncio.sleep(0)  # the protocol learns a moment later why its connection ended
             handler = _handler.get()
             raise error from (handler.ended_by if handler is not None else None) or error.__cause__
-        # A kept connection that ends so was most likely closed just as we used it: once more, on a fresh one. Receivers
-        # expect an event more than once anyway (W7).
+        # A reused connection that ends like this was most likely closed as we used it: retry once on a fresh one.
+        # Receivers must handle duplicates anyway (W7).
         answer = await _send(session, target, call)
     status, head, content = answer
     return OutboundResponse(status, head, content, monotonic() - started)
@@ -387,7 +386,7 @@ async def _chunks(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
 
 @contextmanager
 def _raise_outbound_failure() -> Iterator[None]:
-    """Raise what aiohttp raises as OutboundFailure."""
+    """Convert aiohttp's exceptions to OutboundFailure."""
     try:
         yield
     except aiohttp.ConnectionTimeoutError as error:

@@ -123,7 +123,7 @@ async def fetch_file(
 
 @contextmanager
 def _folder_lock(folder: Path, url: str) -> Iterator[None]:
-    """Two that write into one file would make a third."""
+    """Lock the download folder against concurrent downloads of the same file."""
     with (folder / ".lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -133,7 +133,7 @@ def _folder_lock(folder: Path, url: str) -> Iterator[None]:
 
 
 class _Retry(Exception):
-    """This try came to nothing, or not to the end; the text says how."""
+    """The attempt failed or was cut off; the text says how."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class _Download:
         return self.folder / ".partial"
 
     async def run(self) -> FetchedFile:
-        """Try until the file is whole, or four tries in a row brought nothing."""
+        """Retry until the file is complete, or four attempts in a row brought no data."""
         in_vain = 0
         while True:
             before = self._came()
@@ -281,7 +281,7 @@ class _Download:
             raise FetchRefused(f"{self.url} has {total} bytes, and {self.folder} has room for {free} more")
 
     def _finish(self, version: _Version) -> FetchedFile:
-        """Judge what came, and give it its name. Raises FetchRefused."""
+        """Check the download and rename it. Raises FetchRefused."""
         if (fault := remote_files.content_problem(self._partial)) is not None:
             self._partial.unlink()
             raise FetchRefused(f"{self.url} {fault}")
@@ -295,7 +295,7 @@ class _Download:
         size, retrieved = self._came(), self.clock_now()
         self._partial.rename(path)
         if version.modified is not None:
-            os.utime(path, (version.modified.timestamp(),) * 2)  # the publisher's date, where no name tells one
+            os.utime(path, (version.modified.timestamp(),) * 2)  # the publication date, if the name has none
         stated = asdict(version) | {"name": path.name, "retrieved_at": retrieved.isoformat(), "sha256": digest.hex()}
         _save(self.folder / ".fetched.json", stated | {"url": self.url, "bytes": size})
         (self.folder / ".partial.json").unlink()
@@ -309,7 +309,7 @@ class _Download:
         return _load(self.folder / ".fetched.json")
 
     def _stored_file(self) -> FetchedFile | None:
-        """The whole file of an earlier time, if it lies here unchanged."""
+        """The complete file of an earlier download, if unchanged."""
         stated = self._stated()
         path = self.folder / str(stated.get("name"))
         if not stated or not path.is_file() or path.stat().st_size != stated["bytes"]:

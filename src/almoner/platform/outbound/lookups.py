@@ -18,7 +18,7 @@ from almoner.platform.jobs.sidecar import run_in_detached_thread
 
 _SECONDS: Final = 10.0
 _MOST_OF_NAME: Final = 16
-"""Lookups of one name at once, more than anything of ours makes when they are answered."""
+"""The maximum concurrent lookups of one name, more than we ever need while they are answered."""
 _running: Counter[str] = Counter()
 
 
@@ -42,7 +42,7 @@ async def resolve_host(host: str, port: int = 0) -> Sequence[str]:
 def _end(host: str, asking: "asyncio.Task[Sequence[str]]") -> None:
     _running[host] -= 1
     if not asking.cancelled():
-        asking.exception()  # somebody may have waited no longer
+        asking.exception()  # the waiting caller may have given up
 
 
 async def connect_to_host(host: str, port: int) -> socket.socket:
@@ -96,4 +96,4 @@ class _Resolver(AbstractResolver):
         return to_resolve_results(host, port, await resolve_host(host, port))
 
     async def close(self) -> None:
-        """Nothing is held open here."""
+        """Nothing to close."""

@@ -46,13 +46,13 @@ class MailBrand:
 
 
 class _OwnText(str):
-    """Text that is ours, or has nothing left that becomes a link."""
+    """Trusted text: our own, or with everything removed that becomes a link."""
 
     __slots__ = ()
 
 
 class _OwnMarkup(Markup):
-    """As ``_OwnText``, in HTML."""
+    """Like ``_OwnText``, as HTML."""
 
     __slots__ = ()
 
@@ -81,7 +81,7 @@ class MailRenderer(PageRenderer):
         return _mail_environment(self._folder)
 
     def own_brand(self) -> MailBrand:
-        """The deployment's."""
+        """The deployment's branding."""
         return MailBrand(self.deployment.public_links.name or "Almoner")
 
     def partner_brand(
@@ -137,7 +137,7 @@ class MailRenderer(PageRenderer):
         )
 
     def _subject(self, name: str, language: Language, facts: Mapping[str, object]) -> str:
-        """What the block says, which is the title of the HTML as well, in one line."""
+        """The subject block as one line, which is also the HTML title."""
         template = self._templates.get_template(name)
         shown = template.blocks["subject"](template.new_context({**self._shared(language), **facts}))
         return " ".join(html.unescape("".join(shown)).split())
@@ -161,18 +161,18 @@ class MailRenderer(PageRenderer):
 
 
 def _own_links(links: PublicLinks) -> PublicLinks:
-    """Whoever runs the service has set them: they stay links."""
+    """Mark the operator's links as trusted: they stay links."""
     found = {field.name: getattr(links, field.name) for field in fields(links)}
     return PublicLinks(**{name: value and _OwnText(value) for name, value in found.items()})
 
 
 def _each(values: Mapping[str, object], shown: Callable[[object], str]) -> dict[str, object]:
-    """Numbers stay numbers: they choose the plural form."""
+    """Treat each value; numbers stay numbers, because they select plural forms."""
     return {name: value if isinstance(value, int) else shown(value) for name, value in values.items()}
 
 
 def _without_links(value: object) -> str:
-    """A value as a mail shows it. What is HTML already keeps its tags."""
+    """A value without automatic links. Tags of existing HTML are kept."""
     if not isinstance(value, Markup) or isinstance(value, _OwnMarkup):
         return _text_without_links(value)
     parts = _TAG_OR_LINE.split(value)
@@ -189,13 +189,13 @@ def _html_without_links(part: str) -> str:
 
 @pass_context
 def _bidi_isolated_in_mail(context: Context, value: object) -> str:
-    """``embed`` in a mail: nothing that was typed ends the isolation."""
+    """``embed`` in an email: user input cannot end the isolation."""
     return _OwnText(bidi_isolated_plain_text(_text_without_links(value), str(context["dir"])))
 
 
 @pass_context
 def _own_link(context: Context, value: object) -> str:
-    """Marks a link that we made. An address elsewhere is none of ours, whatever a template says."""
+    """Mark a link of our own as trusted; never a URL elsewhere, whatever the template says."""
     return _OwnText(value) if str(value).startswith(str(context["own_address"])) else _text_without_links(value)
 
 

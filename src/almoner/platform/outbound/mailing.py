@@ -26,9 +26,9 @@ _MINUTE: Final = timedelta(minutes=1)
 RETRY_FOR_DAYS: Final = MailRetryPolicy(_MINUTE, timedelta(hours=6), 16)
 """About two days."""
 RETRY_FOR_HOURS: Final = MailRetryPolicy(_MINUTE, timedelta(hours=6), 9)
-"""About four hours, where a link lives for a day."""
+"""About four hours, for links that are valid for a day."""
 RETRY_FOR_ONE_DAY: Final = MailRetryPolicy(_MINUTE, _MINUTE, 60 * 24)
-"""Every minute: a link of an hour is over by then, and who reads a notice a day later has not been served."""
+"""Every minute: a one-hour link is over after that, and a notice is useless a day later."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,14 @@ Colour = tuple[int, int, int]
 """Red, green and blue in sRGB, each from 0 to 255."""
 
 TEXT: Final = 4.5
-"""The least contrast of text (AA)."""
+"""The minimum contrast of text (AA)."""
 
 _BLACK: Final = (0, 0, 0)
 _WHITE: Final = (255, 255, 255)
 _PANEL: Final = 12
-"""Contrast of the panel with white: enough for its softer texts, too, where its gradients are lightest."""
+"""Contrast of the panel with white: also enough for its softer texts where its gradients are lightest."""
 
-# The grounds of almoner.css that text in the colour stands on: the one that is hardest in each scheme.
+# The backgrounds of almoner.css behind coloured text: the most difficult one of each scheme.
 _PAPER: Final = (0xF5, 0xF1, 0xE8)
 _CARD: Final = (0xFF, 0xFD, 0xF8)
 _DARK_PAPER: Final = (0x0D, 0x13, 0x11)

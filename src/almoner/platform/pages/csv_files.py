@@ -1,4 +1,4 @@
-"""Files to download, and lines of CSV files that people open in spreadsheets."""
+"""File downloads, and CSV lines for spreadsheets."""
 
 import csv
 import io
@@ -13,12 +13,12 @@ from starlette.responses import StreamingResponse
 from almoner.platform.pages.headers import NO_PAGE
 
 _FORMULA: Final = re.compile(r"(?!-[0-9]+(\.[0-9]+)?\Z)(\s*[=+@\uff1d\uff0b\uff20-]|[\t\r\n])")
-"""What spreadsheets take for the beginning of a formula, also after blanks and in wide letters (CSV injection).
+"""The start of a spreadsheet formula, also after blanks and in wide letters (CSV injection).
 
-A negative number is none: spreadsheets add it up.
+Negative numbers are excluded, so that they can be added up.
 """
 _READ_AHEAD: Final = 2
-"""Parts of a file: its head, and its first rows."""
+"""The parts read in advance: the file's head and first rows."""
 
 
 async def file_response(

@@ -15,14 +15,14 @@ from babel.core import get_global
 from almoner.kit import money
 
 _ZEROS: Final = {"arab": "\u0660", "arabext": "\u06f0", "beng": "\u09e6", "deva": "\u0966", "mymr": "\u1040"}
-"""The zero of each numbering system that is some language's own. Babel knows their marks but writes ASCII digits."""
+"""The zero of each native numbering system of a language. Babel knows their separators but writes ASCII digits."""
 
 _LETTER_BY_FIGURE: Final = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
-"""Where CLDR sets a space between a currency's code and the figure (currencySpacing), which Babel leaves out."""
+"""Where CLDR puts a space between currency code and figure (currencySpacing), which Babel omits."""
 
 
 _SECONDS_AS_SUCH: Final = 50
-"""Longer ones are said in minutes."""
+"""Longer durations are given in minutes."""
 
 
 def format_money(minor: int, currency: str, locale: Locale, *, short: bool = False) -> str:
@@ -48,7 +48,7 @@ def currency_symbol(currency: str, locale: Locale) -> str:
     """The currency's symbol in the language: ``$``, ``US$``, ``JPY``."""
     sign = numbers.get_currency_symbol(currency, locale)
     if locale.text_direction == "rtl" and any(unicodedata.bidirectional(character) == "L" for character in sign):
-        return f"\u2066{sign}\u2069"  # the line would show US$ as $US
+        return f"\u2066{sign}\u2069"  # otherwise the line would show US$ as $US
     return sign
 
 

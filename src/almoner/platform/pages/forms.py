@@ -15,11 +15,11 @@ from almoner.platform.outbound.email_addresses import clean_email_address
 MAX_FORM_BYTES: Final = 64 * 1024
 _MAX_FIELDS: Final = 60
 _QUICK_CHARACTERS: Final = 64 * 1024
-"""More than these take the loop some milliseconds to decode."""
+"""Longer forms block the event loop for some milliseconds."""
 
 
 _SECRETS: Final = frozenset(("password", "again", "secret"))
-"""Fields whose every character counts."""
+"""Fields that are not trimmed or cleaned."""
 
 
 def clean_field(name: str, value: str) -> str:

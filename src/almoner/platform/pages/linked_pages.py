@@ -23,7 +23,7 @@ from almoner.platform.pages.link_sessions import CSRF_FIELD, LinkSession
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.pages.server_error import ServerErrorResponse
 
-_COOKIE_SECONDS: Final = 24 * 3600  # the link opens it again
+_COOKIE_SECONDS: Final = 24 * 3600  # the link starts a new session
 
 
 class LinkedPages:
@@ -64,7 +64,7 @@ class LinkedPages:
             raise NotFound
         name = self._ids.text(self._type, record)
         response = RedirectResponse(self._action(record), 303, NO_PAGE)
-        # A second tab keeps the first one's visit: a new one would void the form that is open there.
+        # A second tab keeps the first one's session: a new one would invalidate the open form.
         visit = link_sessions.find_link_session(request, self._vault, self._purpose, record, name)
         visit = visit or link_sessions.begin_link_session(self._vault, self._purpose, record, name)
         visit.set_cookie(response, seconds=_COOKIE_SECONDS)
@@ -83,11 +83,11 @@ class LinkedPages:
         raise NotImplementedError
 
     def _action(self, record: UUID) -> str:
-        """Where the page of a record is, and where its form goes."""
+        """The URL path of a record's page and form."""
         return f"/{self._purpose}/{self._ids.text(self._type, record)}"
 
     def _visited(self, request: Request) -> tuple[UUID, LinkSession]:
-        """The record whose link this browser has opened. Raises NotFound."""
+        """The record whose link this browser has opened, and its session. Raises NotFound."""
         name = request.path_params["id"]
         record = self._ids.parse(self._type, name)
         visit = (
@@ -100,7 +100,7 @@ class LinkedPages:
         return record, visit
 
     async def _posted(self, request: Request, visit: LinkSession) -> FormData | None:
-        """The posted form; None when it is not one of ours that this browser was given (H2)."""
+        """The posted form; None if it lacks this browser's CSRF token or comes from another origin (H2)."""
         form = await read_form(request)
         ours = link_sessions.is_same_origin(request, self._origin) and visit.matches_csrf_token(form.get(CSRF_FIELD))
         return form if ours else None

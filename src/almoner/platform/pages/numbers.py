@@ -11,12 +11,12 @@ from babel import Locale, numbers
 from almoner.kit import money
 
 _MAX_TYPED: Final = 500
-"""Longer than any amount with its currency: to order the marks on one letter takes the square of their number."""
+"""Longer than any amount with its currency; normalising many combining marks takes quadratic time."""
 _SPACES: Final = " \u00a0\u202f\u2009"
 _APOSTROPHES: Final = "'\u2019"
 _INVISIBLE: Final = dict.fromkeys(map(ord, "\u200e\u200f\u061c\u2066\u2067\u2068\u2069\ufeff"))
 _WIDE: Final = {code: unicodedata.normalize("NFKC", chr(code)) for code in (*range(0xFF01, 0xFF5F), 0xFFE1, 0xFFE5)}
-"""What East Asian keyboards write for figures, marks and signs."""
+"""Wide digits, separators and signs of East Asian keyboards."""
 
 _WORDS: Final = {
     "CHF": ("Fr.", "Fr", "SFr."),
@@ -26,7 +26,7 @@ _WORDS: Final = {
     "PLN": ("zl",),
     "UAH": ("грн.", "грн"),
 }
-"""What people write for a currency besides CLDR's signs and names."""
+"""Common names of currencies besides CLDR's symbols and names."""
 
 
 class AmountProblem(Enum):
@@ -74,10 +74,7 @@ def parse_amount(entered: str, currency: str, locale: Locale) -> int | AmountPro
 
 
 def _number_marks(text: str, locale: Locale) -> tuple[str, str | None, str | None]:
-    """Decimal mark, group mark, and the one that the language does not use, of what was typed.
-
-    Arabic figures bring their own marks, others use the locale's.
-    """
+    """The decimal and the group separator of the text, and the one that the language does not use."""
     decimal_mark = numbers.get_decimal_symbol(locale)
     if (
         any("\u0660" <= c <= "\u0669" or "\u06f0" <= c <= "\u06f9" for c in text)
@@ -99,7 +96,7 @@ def _similar_marks(mark: str) -> str:
 
 
 def _groups_by_two(locale: Locale) -> bool:
-    """Whether the language writes 12,34,567 (lakh and crore)."""
+    """Whether the language groups digits as 12,34,567 (lakh and crore)."""
     grouping: tuple[int, int] = locale.decimal_formats[None].grouping
     return grouping[1] == 2
 
@@ -122,7 +119,7 @@ def _without_currency(text: str, currency: str, locale: Locale) -> str:
 
 @cache
 def _currency_signs(currency: str, locale: Locale) -> frozenset[str]:
-    """Everything that names the currency, in small letters."""
+    """All symbols, names and codes of the currency, in lower case."""
     narrow = numbers.get_currency_symbol(currency, "en")
     signs = {currency, narrow, numbers.get_currency_symbol(currency, locale), *_WORDS.get(currency, ())}
     signs |= {numbers.get_currency_name(currency, count, locale) for count in (None, 1, 2, 3, 5, 100)}

@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 FONTS: Final = Path(__file__).parent / "fonts"
 _FAMILIES: Final = ("Noto Sans", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans JP")
-"""The fonts of every document; those of other scripts are read when a document needs them."""
+"""The fonts of every document; fonts of other scripts are loaded as needed."""
 _SELECTORS: Final = frozenset((*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
-"""They choose among the forms of a sign and are none."""
+"""Variation selectors: they choose a glyph variant and have no glyph themselves."""
 
 _MAX_WAITING: Final = 100
 _MAX_WAIT_SECONDS: Final = 30.0
 
 _LONG: Final = re.compile(r"\S{44}(?=\S)")
-"""Longer than any identifier and any word that fits a line: it may be broken there."""
+"""Longer than any ID and any word that fits a line: may be broken there."""
 
 _SUSPECTS: Final = b"/Suspects false"
 """What is so anyway; poppler warns of it. Blanks in its place keep every offset of the file."""
@@ -56,7 +56,7 @@ class PdfRenderer:
         self._compiler = self._compiler_with(())
         self._line = BoundedConcurrency(
             1, max_count=_MAX_WAITING, seconds=_MAX_WAIT_SECONDS
-        )  # the compiler refuses a second caller
+        )  # the compiler does not allow concurrent calls
 
     async def render(self, facts: Facts, links: Mapping[str, str], at: datetime) -> bytes:
         """Render a document. ``facts`` are its values, ``links`` its URLs, ``at`` its creation time.
@@ -69,14 +69,14 @@ class PdfRenderer:
     def _print(self, facts: Facts, links: Mapping[str, str], at: datetime) -> bytes:
         texts = list(_iter_texts(facts))
         more = script_fonts.fonts_for(_uncovered(texts), "".join(texts), str(facts.get("lang", "")))
-        # Of an expected language, the font that draws its Han characters is the one of the package.
+        # Han characters of an expected language are drawn with the package's font.
         families = (*_FAMILIES, *more) if facts.get("lang") == "ja" else (*_FAMILIES[:3], *more, *_FAMILIES[3:])
         compiler = self._compiler_with(tuple(more.values())) if more else self._compiler
         try:
             shown = {**facts, "rewritten": any(map(is_rewritten, texts))}
             return self._compiled(compiler, families, _map_texts(shown, to_printable), links, at)
         except self._typst.TypstError:
-            # Marks on a letter of another script: no one font has both.
+            # Combining marks on a letter of another script: no font has both.
             rewritten = _map_texts({**facts, "rewritten": True}, _with_numbered_marks)
             return self._compiled(compiler, families, rewritten, links, at)
 
@@ -130,7 +130,7 @@ def to_printable(text: str) -> str:
 
 
 def is_rewritten(text: str) -> bool:
-    """Whether a reader is shown the numbers of characters that no font has."""
+    """Whether the text has characters without a font, which are shown by number."""
     return any(_printable_character(one).startswith("[U+") for one in unicodedata.normalize("NFC", text))
 
 
@@ -144,7 +144,7 @@ def _with_numbered_marks(text: str) -> str:
 
 
 def _uncovered(texts: Sequence[str]) -> set[int]:
-    """What the fonts of every document do not have."""
+    """The characters that the base fonts do not have."""
     codes = {ord(one) for text in texts for one in unicodedata.normalize("NFC", text)}
     return codes - _font_characters() - _SELECTORS
 

@@ -27,7 +27,7 @@ _SHARED: Final = Path(__file__).parent / "templates"
 
 @cache
 def _page_environment(templates: Path) -> Environment:
-    """Compiled once in a process."""
+    """The page environment, compiled once per process."""
     return template_environment(templates)
 
 
@@ -60,7 +60,7 @@ class PageRenderer:
 
     @property
     def _templates(self) -> Environment:
-        """Made when the first is rendered: a process that renders none has none."""
+        """The environment, created on first use."""
         return _page_environment(self._folder)
 
     def language(self, tag: str | None) -> Language:

@@ -72,7 +72,7 @@ class Language:
         return formats.localise_digits(chosen, self.locale) if _FIGURE.search(chosen) else chosen
 
     def _shown(self, values: Mapping[str, object]) -> dict[str, object]:
-        """Numbers in the language's digits; what people copy comes as text and stays."""
+        """Numbers in the language's digits; texts that people copy stay unchanged."""
         return {
             name: formats.localise_digits(str(value), self.locale) if isinstance(value, int) else value
             for name, value in values.items()
@@ -114,13 +114,13 @@ def _languages(folder: Path) -> tuple[str, ...]:
 
 @cache
 def _read(folder: Path, catalogue: str) -> Mapping[str, Message]:
-    """The messages of a language, English where there is none; once for all slices and commands of a process."""
+    """The messages of a language, with English where missing; cached for the process."""
     messages: Mapping[str, Message] = json.loads((folder / f"{catalogue}.json").read_text("utf-8"))
     return messages if catalogue == FALLBACK else {**_read(folder, FALLBACK), **messages}
 
 
 def _locale(tag: str) -> Locale | None:
-    """The CLDR locale of a tag, its region dropped when CLDR does not know the pair."""
+    """The CLDR locale of a tag, without its region if CLDR does not know the pair."""
     parts = tag.replace("_", "-").split("-")
     while parts:
         try:

@@ -26,12 +26,12 @@ from almoner.platform.files.uploads.problems import FiletypeNotSupported
 from almoner.platform.jobs.sidecar import run_in_detached_thread
 
 _AT_ONCE: Final = 2
-"""Children of one server; other files wait. An image of the most pixels takes 300 MB for a moment."""
+"""The number of concurrent children; other files wait. The largest image takes 300 MB for a moment."""
 _MAX_WAITING: Final = 30
 _MAX_WAIT_SECONDS: Final = 30.0
-"""What is above is told to come again: its file is on our disk meanwhile."""
+"""Uploads that wait longer get a 503; their files stay on disk until then."""
 
-_PATIENCE_SECONDS: Final = 25.0  # the fork server stops a child before
+_PATIENCE_SECONDS: Final = 25.0  # the fork server stops a child before this
 _START_SECONDS: Final = 30.0
 _END_SECONDS: Final = 0.5
 _MOST_VERDICT: Final = 4096
@@ -126,7 +126,7 @@ def _hash_file(file: BinaryIO) -> tuple[int, bytes]:
 
 
 class _ForkServer:
-    """The process and the socket to it; used from threads."""
+    """The fork server process and its socket; used from threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -134,10 +134,10 @@ class _ForkServer:
         self._control: socket.socket | None = None
 
     def ask(self, source: BinaryIO, target: BinaryIO, task: Mapping[str, object]) -> dict[str, Any] | None:
-        """What the child says; None when it was stopped before it said anything. Raises CheckerUnavailable."""
+        """The child's result; None if it was stopped before. Raises CheckerUnavailable."""
         source.flush()
         encoded = json.dumps(task).encode()
-        for _ in range(2):  # the fork server may be gone once
+        for _ in range(2):  # retry once, if the fork server has ended
             received, verdict = os.pipe()
             try:
                 if self._begin(encoded, [source.fileno(), target.fileno()], received, verdict):
@@ -147,18 +147,18 @@ class _ForkServer:
         raise CheckerUnavailable("the process that reads received files ends as soon as it is started")
 
     def _begin(self, task: bytes, files: list[int], received: int, verdict: int) -> bool:
-        """Have a child started: one at a time, so that no two tasks lie in the socket. False: the server was gone."""
+        """Start a child, one task at a time on the socket. False if the fork server has ended."""
         with self._lock:
             try:
                 control = self._control or self._start()
                 with suppress(OSError):
                     socket.send_fds(control, [task], [*files, verdict])
             finally:
-                os.close(verdict)  # the last one is the child's, so that the pipe ends with it
+                os.close(verdict)  # the child holds the last one, so that the pipe ends with it
             readable, _, _ = select.select([received, control.fileno()], [], [], _START_SECONDS)
-            # The fork server never writes to its socket: it can be read when it has been closed.
+            # The fork server never writes to its socket: it becomes readable only when closed.
             if received in readable and (os.read(received, 1) == _STARTED or not _is_readable(control)):
-                return True  # a child, even one that was killed before it said so
+                return True  # a child has started, even if it was killed before confirming
             self._end()
             return False
 
@@ -195,12 +195,12 @@ class _ForkServer:
 
 
 def _read_verdict(received: int) -> dict[str, Any] | None:
-    """The one write of the child; None when it was killed, or takes too long."""
+    """The child's result; None if it was killed or takes too long."""
     readable, _, _ = select.select([received], [], [], _PATIENCE_SECONDS)
     text = os.read(received, _MOST_VERDICT) if readable else b""
     return json.loads(text) if text else None
 
 
 def _is_readable(control: socket.socket) -> bool:
-    """Whether the other side has closed it: a process that ends closes its pipes and sockets one after another."""
+    """Whether the other side has closed it: an ending process closes its pipes and sockets one after another."""
     return bool(select.select([control], [], [], _END_SECONDS)[0])

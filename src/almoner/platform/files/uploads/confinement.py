@@ -33,13 +33,13 @@ _AARCH64: Final = {
     "set_robust_list": 99, "getrandom": 278, "membarrier": 283, "rseq": 293,
 }  # fmt: skip
 _MACHINES: Final = {"x86_64": (0xC000003E, 56, _X86_64), "aarch64": (0xC00000B7, 220, _AARCH64)}
-"""Of each kind of machine: its number in a filter, that of the call ``clone``, and those of the calls that stay."""
+"""For each architecture: its number in a filter, the number of ``clone``, and the allowed system calls."""
 _CLONE3: Final = 435
-"""Its flags lie in memory, where no filter sees them. Told that there is none, the library takes ``clone``."""
+"""Its flags are in memory, where filters cannot see them. If it is reported as missing, the library uses ``clone``."""
 _CLONE_THREAD: Final = 0x10000
 
 _LOAD, _EQUAL, _HAS, _RETURN = 0x20, 0x15, 0x45, 0x06  # BPF_LD+W+ABS, BPF_JMP+JEQ+K, BPF_JMP+JSET+K, BPF_RET+K
-_CALL, _MACHINE, _FIRST_ARGUMENT = 0, 4, 16  # where they lie in what is filtered
+_CALL, _MACHINE, _FIRST_ARGUMENT = 0, 4, 16  # their offsets in the filtered data
 _ALLOW, _REFUSE, _UNKNOWN = 0x7FFF0000, 0x00050001, 0x00050026  # "operation not permitted", "no such call"
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 
@@ -67,7 +67,7 @@ def _filter_calls() -> bool:
     number, clone, calls = machine
     steps = [(_LOAD, 0, 0, _MACHINE), (_EQUAL, 1, 0, number), (_RETURN, 0, 0, _REFUSE), (_LOAD, 0, 0, _CALL)]
     steps += [(_EQUAL, 0, 1, _CLONE3), (_RETURN, 0, 0, _UNKNOWN)]
-    # A thread of its own shares every limit; a process would not.
+    # A thread shares every limit; a new process would not.
     steps += [(_EQUAL, 0, 4, clone), (_LOAD, 0, 0, _FIRST_ARGUMENT), (_HAS, 0, 1, _CLONE_THREAD)]
     steps += [(_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _REFUSE)]
     steps += [(_EQUAL, len(calls) - index, 0, call) for index, call in enumerate(calls.values())]

@@ -17,8 +17,8 @@ Flag = Literal[
 class CheckedFile:
     """A checked file: a re-encoded image, or a PDF as received or repaired.
 
-    ``content`` lies in a file without a name, which is gone when it is closed; ``fields`` are the text parts beside it.
-    ``pages``: how many the PDF has, of which one was rendered.
+    ``content`` is an unnamed temporary file, deleted when closed; ``fields`` are the text parts beside it. ``pages``:
+    the PDF's number of pages, if one was rendered.
     """
 
     media_type: MediaType
@@ -34,7 +34,7 @@ class CheckedFile:
 class StoredFile:
     """A checked file that was stored, encrypted, under a random key; no row refers to it yet.
 
-    ``scanned``: nothing more has to look at it before anybody may have it. ``name``: as its sender has it, unchecked.
+    ``scanned``: it may be delivered without a further scan. ``name``: the sender's file name, unchecked.
     """
 
     media_type: MediaType

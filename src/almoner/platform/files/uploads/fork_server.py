@@ -35,7 +35,7 @@ _HEIC_SAMPLE: Final = (
     "bmNseAABAA0ABoAAAAAUaXNwZQAAAAAAAABAAAAAQAAAABBwaXhpAAAAAAMICAgAAAAXaXBtYQAAAAAAAAABAAEEgQIDBAAAACBt"
     "ZGF0AAAAFCgBrwtg+sbB1//VCt5JUfOm7Ttw"
 )
-"""The smallest picture: reading it loads the decoder."""
+"""The smallest image: reading it loads the decoder."""
 _SIGNATURES: Final = ((b"\xff\xd8\xff", image_checks.JPEG), (b"\x89PNG\r\n\x1a\n", image_checks.PNG), (b"%PDF-", _PDF))
 _LOOK_SECONDS: Final = 0.5
 _MOST_TASK: Final = 4096
@@ -72,7 +72,7 @@ def _serve(server: socket.socket) -> None:
 
 
 def _reap(running: dict[int, float]) -> None:
-    """Forget the children that have ended; stop those that take too long."""
+    """Reap ended children; stop those that take too long."""
     for child, end in list(running.items()):
         if monotonic() > end:
             os.kill(child, signal.SIGKILL)
@@ -81,7 +81,7 @@ def _reap(running: dict[int, float]) -> None:
 
 
 def _read(task: dict[str, Any], source: int, target: int, verdict: int) -> NoReturn:
-    """The child's life."""
+    """Run the check in the child."""
     stated: dict[str, Any] = {"refused": _UNREADABLE}
     try:
         os.write(verdict, _STARTED)
@@ -130,7 +130,7 @@ def inspect_file(source: int, target: int, task: dict[str, Any]) -> dict[str, An
 
 
 def _kind_of(content: bytes) -> str | None:
-    """What the file is by its own beginning, whatever it is declared as; a PDF may have blanks before it."""
+    """The file's type by its first bytes, whatever type is declared; a PDF may have leading blanks."""
     if content[4:8] == b"ftyp":
         return image_checks.HEIC if content[8:12] in image_checks.HEIC_BRANDS else None
     beginning = content[:1024].removeprefix(b"\xef\xbb\xbf").lstrip(b"\x00\t\r\n ")
@@ -140,7 +140,7 @@ def _kind_of(content: bytes) -> str | None:
 
 
 def _preload_parsers() -> None:
-    """Load every module that reading takes, by reading: a child can open none any more."""
+    """Load every module that parsing needs, by parsing samples: a confined child cannot open files."""
     for kind, found, mode in (
         ("JPEG", image_checks.JPEG, "RGB"),
         ("PNG", image_checks.PNG, "RGBA"),

@@ -16,7 +16,7 @@ from PIL import Image, MpoImagePlugin
 from almoner.platform.files.uploads.verdicts import MOST_KEPT_BYTES, OTHER_FILES, FileRefused
 
 _MOST_JPEG_PIXELS: Final = 100_000_000
-"""A JPEG can be read at a half, so that it fits the memory of the child."""
+"""A JPEG can be decoded at half its size, so that it fits the child's memory."""
 _MOST_PIXELS: Final = 50_000_000
 JPEG: Final = "image/jpeg"
 PNG: Final = "image/png"
@@ -39,11 +39,11 @@ _UPRIGHT: Final = {
 }
 _CLOCKWISE: Final = {1: Image.Transpose.ROTATE_270, 2: Image.Transpose.ROTATE_180, 3: Image.Transpose.ROTATE_90}
 _SIGNATURE: Final = 8
-_MARKER: Final = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")  # what ends the compressed data of a scan
+_MARKER: Final = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")  # ends the compressed data of a scan
 _KEPT: Final = ("1", "L", "LA", "P", "RGB", "RGBA")
 
 pi_heif.options.DECODE_THREADS = 1
-Image.MAX_IMAGE_PIXELS = None  # its guard warns; ours refuses, below
+Image.MAX_IMAGE_PIXELS = None  # Pillow's own limit only warns; ours, below, refuses
 MpoImagePlugin.MpoImageFile  # noqa: B018 - imported while files can still be opened
 
 
@@ -63,7 +63,7 @@ def rewrite_image(
     Raises Refused; a parser may raise anything at what was made to break it.
     """
     if found == HEIC:
-        opened, turn = _open_heic(content), None  # it is upright already
+        opened, turn = _open_heic(content), None  # already upright
     else:
         opened, turn = _open_upright(content, found, longest_side)
     if longest_side is not None:
@@ -95,18 +95,18 @@ def rewrite_image(
 
 
 def _open_upright(content: bytes, found: str, longest_side: int | None) -> tuple[Image.Image, Image.Transpose | None]:
-    """A JPEG or PNG before its pixels are read, or after, and what turns it upright."""
+    """Open a JPEG or PNG; returns it with the transposition that makes it upright."""
     content = _without_tail(content, found)
     most = _MOST_JPEG_PIXELS if found == JPEG else _MOST_PIXELS
     with Image.open(BytesIO(content), formats=_FORMATS) as opened:
         _ensure_size(opened.size, most)
-        opened.verify()  # checksums, where the format has some
+        opened.verify()  # checksums, where the format has them
     picture: Image.Image = Image.open(BytesIO(content), formats=_FORMATS)
     if found == PNG:
-        picture.load()  # here, where nobody forgives: its EXIF may come last, so asking for it loads too
+        picture.load()  # here, where errors are raised: EXIF may come last, so reading it loads the image, too
     turn = _upright_transpose(picture)
     if found == JPEG and longest_side is None:
-        held = _MOST_HELD_PIXELS // (4 if "progressive" in picture.info else 1)  # which is held twice, and more
+        held = _MOST_HELD_PIXELS // (4 if "progressive" in picture.info else 1)  # held twice, and more
         parts = next(part for part in (1, 2, 4, 8) if picture.width * picture.height <= held * part**2)
         picture.draft(None, (picture.width // parts, picture.height // parts))
     return picture, turn
@@ -137,13 +137,13 @@ def save_jpeg(picture: Image.Image, target: BinaryIO) -> str:
 
 
 def _smaller(picture: Image.Image, size: int) -> Image.Image:
-    """Scale down until the file is expected to fit the limit of stored bytes."""
+    """Scale down until the file is expected to fit the size limit."""
     part = (0.9 * MOST_KEPT_BYTES / size) ** 0.5
     return picture.resize((max(1, int(picture.width * part)), max(1, int(picture.height * part))), reducing_gap=2.0)
 
 
 def _pad_to_square(picture: Image.Image) -> Image.Image:
-    """The picture in the middle of a square as large as its longer side, with nothing around it."""
+    """The image centred in a square of its longer side, with a transparent margin."""
     side = max(picture.size)
     whole = Image.new("RGBA", (side, side))
     whole.paste(picture, ((side - picture.width) // 2, (side - picture.height) // 2))
@@ -151,8 +151,8 @@ def _pad_to_square(picture: Image.Image) -> Image.Image:
 
 
 def _strip_pixels(picture: Image.Image, mode: str) -> Image.Image:
-    """The pixels in this mode, and nothing that came with them."""
-    if mode.startswith("I"):  # 16 bits a pixel: the upper half of them
+    """The pixels in this mode, without any metadata."""
+    if mode.startswith("I"):  # 16 bits per pixel: keep the upper half
         picture, mode = picture.convert("I").point(lambda value: value * (1 / 256)), "L"
     wanted = mode if mode in _KEPT else "RGB"
     plain = picture if picture.mode == wanted else picture.convert(wanted)
@@ -161,7 +161,7 @@ def _strip_pixels(picture: Image.Image, mode: str) -> Image.Image:
 
 
 def _upright_transpose(opened: Image.Image) -> Image.Transpose | None:
-    """What makes the picture upright. Damaged EXIF says nothing, and the picture is shown as it is."""
+    """The transposition that makes the image upright; None if there is none or the EXIF is damaged."""
     try:
         stated = opened.getexif().get(_ORIENTATION)
     except Exception:  # noqa: BLE001 (as above)
@@ -170,7 +170,7 @@ def _upright_transpose(opened: Image.Image) -> Image.Transpose | None:
 
 
 def _without_tail(content: bytes, found: str) -> bytes:
-    """The first picture of the file. Raises FileRefused where the rest is another file, or the picture has no end."""
+    """The first image of the file. Raises FileRefused if another file follows, or the image has no end."""
     try:
         end, announces_more = _end_of_jpeg(content, 0) if found == JPEG else (_end_of_png(content), False)
         picture = content[:end]
@@ -187,7 +187,7 @@ def _without_tail(content: bytes, found: str) -> bytes:
 
 
 def _end_of_jpeg(content: bytes, start: int) -> tuple[int, bool]:
-    """Where the picture ends, and whether it announces others. Raises IndexError, Refused."""
+    """The end of the image, and whether it announces others. Raises IndexError, FileRefused."""
     place, announces_more = start + 2, False
     while True:
         if content[place] != 0xFF:
@@ -210,7 +210,7 @@ def _end_of_jpeg(content: bytes, start: int) -> tuple[int, bool]:
 
 
 def _end_of_png(content: bytes) -> int:
-    """Where the picture ends. Raises FileRefused."""
+    """The end of the image. Raises FileRefused."""
     place, kind = _SIGNATURE, b""
     heads = 0
     while place < len(content):

@@ -28,7 +28,7 @@ _REPAIRABLE: Final = re.compile(
     r"treating as|missing endstream|stream keyword|expected endstream|trailing|can't find PDF header|reported number",
     re.IGNORECASE,
 )
-"""Warnings of what is lost in no reading: a table, lengths, ends."""
+"""Warnings about damage that changes no content: a table, lengths, ends."""
 _HARMLESS: Final = "missing or invalid; repairing"  # such as a page without resources: there is one reading only
 _STEP: Final = 1024 * 1024
 _ACTIONS: Final = {
@@ -43,7 +43,7 @@ _ACTIONS: Final = {
     "/Sound": "pdf_media",
     "/RichMediaExecute": "pdf_media",
 }
-"""What an action (its /S) does, beside leading to another page or a web page."""
+"""The flag of an action (its /S), other than links to a page or URL."""
 _KEYS: Final = {
     "/JS": "pdf_javascript",
     "/JavaScript": "pdf_javascript",
@@ -91,7 +91,7 @@ def inspect_pdf(content: bytes) -> tuple[list[str], bytes | None]:
 
 
 def _read_undamaged(content: bytes) -> list[str] | None:
-    """The flags; None where the table of the file is damaged, so that its reader would have to mend it."""
+    """The flags; None if the file's cross-reference table is damaged and must be repaired."""
     try:
         with pikepdf.open(BytesIO(content), attempt_recovery=False, suppress_warnings=True) as opened:
             flags = _walk(opened)
@@ -103,10 +103,7 @@ def _read_undamaged(content: bytes) -> list[str] | None:
 
 
 def _repair(content: bytes) -> tuple[list[str], bytes]:
-    """A new file of what every reader finds in a damaged one, by its objects; there is one reading of it from then on.
-
-    Raises FileRefused where its trailer is lost, or objects are: then readers differ in what they show.
-    """
+    """Rewrite a damaged file from the objects that every reader finds, so that it has only one reading."""
     start = content.find(b"%PDF-")
     if not _BEGINNING.match(content, start) or not re.search(rb"\btrailer\b|/Type\s*/XRef\b", content):
         raise FileRefused(_DAMAGED)
@@ -140,7 +137,7 @@ def _walk(opened: pikepdf.Pdf) -> list[str]:
 
 
 def _iter_dictionaries(found: Any) -> Iterator[dict[str, Any]]:
-    """All dictionaries of one object, its own and those written inside it."""
+    """All dictionaries of one object, including nested ones."""
     waiting = [found]
     while waiting:
         value = waiting.pop()
@@ -159,7 +156,7 @@ def _is_inline(value: Any) -> bool:
 
 
 def _flags_of(entries: dict[str, Any]) -> set[str]:
-    """Flags of one dictionary."""
+    """The flags of one dictionary."""
     reported = {_KEYS[key] for key in entries if key in _KEYS}
     reported |= {_ACTIONS[name] for name in (_name(entries.get("/S")),) if name in _ACTIONS}
     return reported | {_TYPES[name] for key in ("/Type", "/Subtype") if (name := _name(entries.get(key))) in _TYPES}
@@ -170,7 +167,7 @@ def _name(value: Any) -> str:
 
 
 def _unpacked_size(stream: pikepdf.Stream, max_count: int) -> int:
-    """How large the stream is once it is unpacked, pictures left as they are. Raises Refused above ``max_count``."""
+    """The unpacked size of the stream, images excluded. Raises FileRefused above ``max_count``."""
     given: Any = stream.stream_dict.get("/Filter", [])
     filters = [_name(one) for one in (given if isinstance(given, pikepdf.Array) else [given])] if given else []
     data, size = stream.read_raw_bytes(), 0
@@ -182,19 +179,19 @@ def _unpacked_size(stream: pikepdf.Stream, max_count: int) -> int:
         elif name in _DECODED:
             if place:
                 raise FileRefused("packs a stream in more ways than one")
-            data = stream.read_bytes(pikepdf.StreamDecodeLevel.generalized)  # the limit of memory holds
+            data = stream.read_bytes(pikepdf.StreamDecodeLevel.generalized)  # limited by the memory limit
         else:
             raise FileRefused(f"packs a stream in an unknown way ({name[:40]})")
         size += len(data)
         if size > max_count:
             raise FileRefused(f"is larger than {_MOST_UNPACKED} bytes once it is unpacked", "large")
         if name in _DECODED:
-            break  # all that came after it was undone with it
+            break  # everything after it was undone with it
     return size
 
 
 def _inflate(data: bytes, max_count: int) -> bytes:
-    """Unpacked data, and no more than one step above ``max_count``. Raises Refused."""
+    """Unpack data, stopping one step above ``max_count``. Raises FileRefused."""
     result, unpack = bytearray(), zlib.decompressobj()
     try:
         while data and not unpack.eof and len(result) <= max_count:

@@ -43,7 +43,7 @@ def render_page(content: bytes, number: int, target: BinaryIO, longest_side: int
 
 
 def _draw(opened: Any, page: Any, side: int, quarter_turns: int) -> Image.Image:
-    """The page on white, with its annotations and what was typed into its form, as readers show it."""
+    """Draw the page on white, with its annotations and form values, as readers show it."""
     width, height = pdfium.FPDF_GetPageWidthF(page), pdfium.FPDF_GetPageHeightF(page)
     if not (width > 0 and height > 0):
         raise FileRefused(_NO_PAGE)
@@ -53,7 +53,7 @@ def _draw(opened: Any, page: Any, side: int, quarter_turns: int) -> Image.Image:
     bitmap = pdfium.FPDFBitmap_Create(*size, 0)
     pdfium.FPDFBitmap_FillRect(bitmap, 0, 0, *size, _WHITE)
     pdfium.FPDF_RenderPageBitmap(bitmap, page, 0, 0, *size, quarter_turns, pdfium.FPDF_ANNOT)
-    form_info = pdfium.FPDF_FORMFILLINFO(version=_FORMS_VERSION)  # in use until the drawing is done
+    form_info = pdfium.FPDF_FORMFILLINFO(version=_FORMS_VERSION)  # must live until the drawing is done
     forms = pdfium.FPDFDOC_InitFormFillEnvironment(opened, form_info)
     pdfium.FPDF_FFLDraw(forms, bitmap, page, 0, 0, *size, quarter_turns, pdfium.FPDF_ANNOT)
     stride = pdfium.FPDFBitmap_GetStride(bitmap)

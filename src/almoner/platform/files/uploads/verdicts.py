@@ -10,7 +10,7 @@ MOST_KEPT_BYTES: Final = 5 * 1024 * 1024
 OTHER_FILES: Final = re.compile(
     rb"PK[\x03\x05\x07]|\xff\xd8\xff|\x89PNG|%PDF-|%!PS|GIF8|MZ|\x7fELF|Rar!|7z\xbc\xaf|#!|<|/\*|\x1f\x8b|\xd0\xcf\x11\xe0"
 )
-"""How a file begins that no camera and no program for PDFs writes behind its own."""
+"""Signatures of other file types, which no camera or PDF writer appends to its own files."""
 
 
 class FileRefused(Exception):
