@@ -47,7 +47,7 @@ EVENTS: Final = (*PAYMENT_EVENTS, *DISPUTE_EVENTS, *_REFUND_EVENTS, *METHOD_EVEN
 
 
 class _Object(msgspec.Struct, frozen=True):
-    """What a notice is about: of all its members only its names, since it is fetched anyway (M5)."""
+    """The object of a webhook event: only its IDs and mode are read, since it is fetched anyway (M5)."""
 
     id: Any = None
     payment_intent: Any = None
@@ -59,7 +59,7 @@ class _Data(msgspec.Struct, frozen=True):
 
 
 class _Event(msgspec.Struct, frozen=True):
-    """A notice. ``account``: set when it is about another account than ours."""
+    """A webhook event. ``account``: set if it is about another account than ours."""
 
     id: str
     type: str

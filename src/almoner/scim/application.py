@@ -55,7 +55,7 @@ _JSON: Final = SCIM_MEDIA_TYPE.encode()
 
 @dataclass(slots=True)
 class _Call:
-    """One request on its way. ``caller`` and ``rate`` are known once they were checked."""
+    """One request. ``caller`` and ``rate`` are set once checked."""
 
     scope: Scope
     receive: Receive
@@ -85,10 +85,10 @@ class ScimApplication:
         self._provider = build_scim_provider()
         self._base = db.deployment.base_urls.api + PREFIX
         self._turns: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
-        self._protocol = self._protocol_for(b"")  # for what is answered before it is known who asks
+        self._protocol = self._protocol_for(b"")  # for responses before the caller is known
 
     def _protocol_for(self, partner: bytes) -> ScimWireFormat:
-        """The protocol for one partner: a cursor is worth nothing to another (settled 1.1)."""
+        """The protocol for one partner; cursors of other partners are invalid (settled 1.1)."""
         return ScimWireFormat(self._provider, secret=self._db.deployment.vault.keyed_hash("scim-cursor", partner))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -101,7 +101,7 @@ class ScimApplication:
         try:
             reply = await self._answer(call)
         except ConnectionAbortedError:
-            raise  # the client left in the middle of its body
+            raise  # the client disconnected while sending the body
         except (SCIMException, Problem) as refused:
             reply = self._refusal(refused)
         except Exception as error:  # noqa: BLE001 (its line in the log says what it was)
@@ -171,7 +171,7 @@ class ScimApplication:
         raise ServiceUnavailable
 
     async def _work(self, protocol: ScimWireFormat, request: ScimRequest, call: _Call, route: Route) -> ScimResponse:
-        """What a request asks for, in a transaction. Bulk requests that meet in opposite order may stop each other."""
+        """Run a request in a transaction. Bulk requests with operations in opposite order may deadlock."""
         if route.operation is Operation.bulk:
             return await self._bulk(protocol, request, call)
         async with self._db.read() if route.operation in _READS else self._db.write() as tx:
@@ -180,11 +180,11 @@ class ScimApplication:
     async def _bulk(self, protocol: ScimWireFormat, request: ScimRequest, call: _Call) -> ScimResponse:
         """All operations in one transaction, each in a savepoint of its own (RFC 7644 3.7)."""
         assert call.caller is not None
-        # One at a time for each partner in this process: many would hold the threads and connections that others wait
-        # for, and stop each other again and again.
+        # One at a time for each partner in this process: many would use up threads and connections, and deadlock again
+        # and again.
         turn = self._turns.setdefault(call.caller.partner.id, asyncio.Lock())
         async with turn:
-            # A thousand users are validated for half a second: others are answered meanwhile.
+            # Validating a thousand users takes half a second: run it in a thread.
             plan = await asyncio.to_thread(protocol.read_bulk, request.body, request.header("Content-Type"))
             return await self._run(protocol, request, call, plan)
 
@@ -211,7 +211,7 @@ class ScimApplication:
 
 
 def _discovery_response(protocol: ScimWireFormat, request: ScimRequest, operation: Operation) -> ScimResponse:
-    """What the service says about itself (RFC 7644 4)."""
+    """Discovery: schemas, resource types and service configuration (RFC 7644 4)."""
     name = request.path.strip("/").rpartition("/")[2]
     match operation:
         case Operation.service_provider_config:
@@ -227,7 +227,7 @@ def _discovery_response(protocol: ScimWireFormat, request: ScimRequest, operatio
 
 
 def _read_query(scope: Scope) -> dict[str, str]:
-    """The parameters; those that nobody reads are harmless. Raises InvalidSyntaxException."""
+    """Read the query parameters; unknown ones are ignored. Raises InvalidSyntaxException."""
     try:
         text = scope["query_string"].decode("ascii")
         pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_PARAMETERS)
@@ -240,7 +240,7 @@ def _read_query(scope: Scope) -> dict[str, str]:
 
 
 def _build_reply(response: ScimResponse) -> Reply:
-    """The answer's bytes; one that carries a resource says where it is (RFC 7643 3.1)."""
+    """Build the response; one with a resource has its location (RFC 7643 3.1)."""
     headers: RawHeaders = [
         (name.lower().encode(), value.encode("latin-1", "replace"))
         for name, value in response.headers.items()

@@ -1,8 +1,8 @@
-"""Where an attribute of SCIM stands in our rows, as SQL: pure.
+"""Maps SCIM attributes to SQL expressions over our rows: pure.
 
-No text of a client gets into the SQL: names come from the schemas that we serve, values are bound as parameters.
-Strings are given in the form in which they are compared (RFC 7643 2.2): without regard to case unless the schema says
-``caseExact``, and composed (NFC).
+No client input gets into the SQL: names come from the schemas that we serve, values are bound as parameters. Strings
+are in the form in which they are compared (RFC 7643 2.2): case-insensitive unless the schema has ``caseExact``, and
+composed (NFC).
 """
 
 import re
@@ -74,7 +74,7 @@ class MultiValuedSql:
 
 AttributeSql = ScalarSql | ComplexSql | MultiValuedSql
 _NULL_SCALAR: Final = ScalarSql("null::text")
-"""What is never stored with a resource: its location, a password."""
+"""Attributes that are not stored with a resource: its location, a password."""
 _SOME: Final = UUID(int=0)
 
 
@@ -169,7 +169,7 @@ class AttributeMap:
         }
 
     def _stored(self, holder: str, binding: AttributeBinding) -> AttributeSql:
-        """What is kept in the profile."""
+        """The SQL of an attribute stored in the profile."""
         name = json_name(binding.model, binding.field_name)
         if binding.is_multivalued:
             return self._values(f"{holder} -> '{name}'", binding)
@@ -205,7 +205,7 @@ class AttributeMap:
         return MultiValuedSql(rows, lambda _: ScalarSql("folded(e.v)", exact=False), "e.n, e.v")
 
     def _links(self) -> MultiValuedSql:
-        """The groups of a user, or who is in a group."""
+        """The groups of a user, or the members of a group."""
         if self.kind == "User":
             rows = "member_group_member m left join member_group l on l.id = m.group_id where m.person_id = p.id"
             linked, type_, path, of, name = "m.group_id", "group", "Groups", "direct", "l.profile ->> 'displayName'"

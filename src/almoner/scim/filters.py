@@ -52,12 +52,12 @@ class SqlParameters:
         self.conditions = 0
 
     def add(self, value: object, type_: str) -> str:
-        """The place of a value in the statement."""
+        """Bind a value; returns its placeholder."""
         self.values.append(value)
         return f"${len(self.values)}::{type_}"
 
     def count_comparison(self) -> None:
-        """One more comparison. Raises InvalidFilterException."""
+        """Count a comparison. Raises InvalidFilterException above the maximum."""
         self.conditions += 1
         if self.conditions > MOST_CONDITIONS:
             raise InvalidFilterException(detail=f"A filter may make at most {MOST_CONDITIONS} comparisons")
@@ -69,7 +69,7 @@ def filter_to_sql(scim_filter: ScimFilter[Any], places: AttributeMap, parameters
 
 
 class _LogicalVisitor(FilterVisitor[str]):
-    """What conditions are put together with."""
+    """Combines conditions with and, or and not."""
 
     def visit_not(self, node: Not) -> str:
         return f"(({self.visit(node.expr)}) is not true)"
@@ -80,7 +80,7 @@ class _LogicalVisitor(FilterVisitor[str]):
 
 
 class _ResourceVisitor(_LogicalVisitor):
-    """Of a resource, or of one entry of a list: ``place`` says where its attributes stand."""
+    """Conditions on a resource, or on one entry of a list: ``place`` maps its attributes."""
 
     def __init__(
         self, scim_filter: ScimFilter[Any], place: Callable[[AttributeBinding], AttributeSql], parameters: SqlParameters
@@ -135,7 +135,7 @@ class _ResourceVisitor(_LogicalVisitor):
 
 
 class _ValueVisitor(_LogicalVisitor):
-    """Of one value of a list without parts: ``value`` stands for itself, there is nothing else in it."""
+    """Conditions on one value of a list of simple values: ``value`` refers to the value itself."""
 
     def __init__(self, value: ScalarSql, parameters: SqlParameters) -> None:
         self._value = value
@@ -163,7 +163,7 @@ def _exists_sql(place: MultiValuedSql, condition: str) -> str:
 
 
 def _missing_value_sql(place: MultiValuedSql, item: ScalarSql | ComplexSql, op: CompareOperator) -> str:
-    """Comparing many values with null."""
+    """Compare a multi-valued attribute with null."""
     missing = f"(not exists (select from {place.rows}) or {_exists_sql(place, f'{item.sql} is null')})"
     if op == CompareOperator.eq:
         return missing
@@ -178,7 +178,7 @@ def _presence_sql(place: ScalarSql | ComplexSql) -> str:
 
 
 def comparison_sql(place: ScalarSql | ComplexSql, op: CompareOperator, value: Any, parameters: SqlParameters) -> str:
-    """One value against another, which is of the attribute's type or None. Raises InvalidFilterException."""
+    """Compare an attribute with a value of its type, or None. Raises InvalidFilterException."""
     if value is None:
         return {"eq": f"{place.sql} is null", "ne": f"{place.sql} is not null"}.get(op.value, "false")
     if isinstance(place, ComplexSql):
@@ -198,7 +198,7 @@ def comparison_sql(place: ScalarSql | ComplexSql, op: CompareOperator, value: An
 
 
 def _type_mismatch_sql(op: CompareOperator) -> str:
-    """Against a value of another type, which is different from every other."""
+    """Compare with a value of another type, which differs from every value."""
     return "true" if op == CompareOperator.ne else "false"
 
 
@@ -212,7 +212,7 @@ def _id_comparison_sql(place: ScalarSql, op: CompareOperator, value: Any, parame
 
 
 def _text_comparison_sql(place: ScalarSql, op: CompareOperator, value: str, parameters: SqlParameters) -> str:
-    """Letters are ordered by their code points, whatever the order of the database."""
+    """Compare texts by code points, whatever the database's collation."""
     if not is_storable_text(value):
         raise InvalidFilterException(detail="Text must not hold NUL characters or halves of surrogate pairs")
     given = parameters.add(value, "text")
@@ -232,7 +232,7 @@ def _text_comparison_sql(place: ScalarSql, op: CompareOperator, value: str, para
 
 
 def _time_comparison_sql(place: ScalarSql, op: CompareOperator, value: Any, parameters: SqlParameters) -> str:
-    """A time without a zone is no moment (RFC 7643 2.3.5), and equal to none."""
+    """Compare times; one without a zone is invalid (RFC 7643 2.3.5) and equals none."""
     if not isinstance(value, datetime) or value.tzinfo is None or op not in _SIGNS:
         return _type_mismatch_sql(op)
     try:

@@ -86,7 +86,7 @@ class ScimHandler(AsyncScimHandler):
         search_request, position = asked
         async with self.storage.operation():
             page = await self.storage.search(types, search_request, position=position)
-        # Whole resources are documents already; of parts models are dumped, each attribute by all names.
+        # Whole resources are already documents; for partial ones, models are dumped with all names of each attribute.
         long = resources.is_partial_response(search_request) and len(page.resources) > offload.FEW
         return await offload.run_maybe_in_thread(
             long, self.service.search_response, request.base_url, types, page, search_request
@@ -124,7 +124,7 @@ class ScimHandler(AsyncScimHandler):
     async def _stored(
         self, resource_type: ResourceType, current: Resource[Any], changed: Resource[Any] | None
     ) -> Resource[Any]:
-        """``changed`` is None where nothing is different; what was read to be changed is locked."""
+        """``changed`` is None if nothing changed; the resource is locked."""
         return current if changed is None else await self.storage.update(resource_type, changed)
 
 

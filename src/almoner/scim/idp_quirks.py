@@ -33,7 +33,7 @@ class QuirkNormaliser:
         right = {}
         for key, one in value.items():
             member = self._member(key, one)
-            if member != [] or key.casefold() != "schemas":  # no schema that is served says as much as no list
+            if member != [] or key.casefold() != "schemas":  # a schema that is not served counts as no list
                 right[key] = member
         return right
 
@@ -44,13 +44,13 @@ class QuirkNormaliser:
         if name == "operations" and isinstance(value, list):
             return [right for one in value for right in self._operations(one)]
         if name.startswith("urn:") and not any(name.startswith(urn) for urn in self._known):
-            return None  # ignored, whatever is in it
+            return None  # ignored, whatever its value
         return _normalise_attribute(name, self.normalise(value))
 
     def _operations(self, given: Any) -> list[Any]:
-        """One operation of a PATCH; of a value without a path, members that choose entries are operations.
+        """The operations of a PATCH.
 
-        Entra sends ``emails[type eq "work"].value`` as the name of a member, which would change nothing.
+        In a value without a path, members with a filter become operations of their own.
         """
         if not isinstance(given, dict):
             return [given]
@@ -58,7 +58,7 @@ class QuirkNormaliser:
         path, value = operation.get("path"), operation.get("value")
         if isinstance(path, str) and path and "value" in operation:
             operation["value"] = _normalise_attribute(path.casefold(), self.normalise(value))
-            if value == "" and operation["value"] is None:  # no manager, whether Entra adds it or sets it
+            if value == "" and operation["value"] is None:  # no manager, whether Entra adds or sets it
                 return [{"op": "remove", "path": path}]
         elif isinstance(value, dict):
             choosing = [key for key in value if "[" in key]
@@ -69,12 +69,12 @@ class QuirkNormaliser:
         return [operation]
 
     def _serves(self, urn: str) -> bool:
-        """Entra names schemas of its own, which nothing here would answer for."""
+        """Whether we serve the schema: Entra sends its own schemas, too."""
         return urn.casefold() in self._known or urn.casefold().startswith(_MESSAGES)
 
 
 def _normalise_attribute(name: str, value: Any) -> Any:
-    """The value of an attribute, which is named in small letters: alone, or by a path."""
+    """Normalise the value of an attribute, given by its lower-case name or path."""
     head, chooses, rest = name.partition("[")
     attribute, _, part = head.rpartition(":")[2].partition(".")
     if chooses:
@@ -89,7 +89,7 @@ def _normalise_attribute(name: str, value: Any) -> Any:
 
 
 def _normalise_boolean(name: str, value: Any) -> Any:
-    """Entra gives booleans as texts."""
+    """Normalise a boolean, which Entra sends as text."""
     right = _STATED.get(value.casefold()) if isinstance(value, str) else value
     if value is not None and not isinstance(right, bool):
         raise InvalidValueException(detail=f"'{name}' is true or false")
@@ -97,14 +97,14 @@ def _normalise_boolean(name: str, value: Any) -> Any:
 
 
 def _normalise_manager(value: Any) -> Any:
-    """Entra gives the manager's id as a plain text, and an empty one for none."""
+    """Normalise the manager's ID, which Entra sends as plain text, or empty for none."""
     if not isinstance(value, str):
         return value
     return {"value": value} if value else None
 
 
 def _check_certificates(value: Any) -> None:
-    """Base64 alone (RFC 7643 2.3.6): the validator skips whatever is none, and would keep another certificate."""
+    """Require Base64 (RFC 7643 2.3.6): the validator skips other characters, and would store another certificate."""
     if isinstance(value, list):
         for one in value:
             _check_certificates(one)

@@ -1,7 +1,7 @@
-"""What a PATCH of a group does to its members alone: pure.
+"""Recognises PATCH requests that only change a group's members: pure. Directories add and remove members one by one.
 
-Directories put people into groups and take them out one by one. A group of thousands would be read, copied, compared
-and written for each; most of these requests say enough to be done in one statement.
+Instead of reading, comparing and writing a group of thousands each time, most of these requests can be done in one
+statement.
 """
 
 import re
@@ -27,7 +27,7 @@ class MembershipChange:
 
 
 def read_membership_changes(patch_op: "PatchOp[Any]") -> list[MembershipChange] | None:
-    """The changes in their order, neighbours of one kind as one; None for a PATCH that asks for something else, too."""
+    """The changes in order, with adjacent ones of the same kind merged; None if the PATCH contains anything else."""
     changes: list[MembershipChange] = []
     for operation in patch_op.operations or ():
         change = _read_change(operation.op.value, str(operation.path or ""), operation.value)
@@ -40,7 +40,7 @@ def read_membership_changes(patch_op: "PatchOp[Any]") -> list[MembershipChange] 
 
 
 def is_membership_change(operation: Mapping[str, Any]) -> bool:
-    """Whether an operation that is not validated yet is one that ``read`` takes."""
+    """Whether an unvalidated operation can be read by ``read_membership_changes``."""
     path = operation.get("path")
     return isinstance(path, str) and bool(_read_change(str(operation.get("op")).lower(), path, operation.get("value")))
 
@@ -57,7 +57,7 @@ def _read_change(op: str, path: str, value: Any) -> MembershipChange | None:
 
 
 def _is_plain(value: Mapping[str, Any]) -> bool:
-    """Whether it is a member by its id, as clients write it."""
+    """Whether the value is a member given by ID, as clients send it."""
     typed = isinstance(value.get("value"), str) and isinstance(value.get("type"), str | None)
     return value.keys() <= _KNOWN and typed
 

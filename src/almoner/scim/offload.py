@@ -5,11 +5,11 @@ from collections.abc import Callable, Sized
 from typing import Final, ParamSpec, TypeVar
 
 LONG_BODY: Final = 16 * 1024
-"""Bytes of a body that takes more than some milliseconds to validate."""
+"""Bodies of more bytes take more than some milliseconds to validate."""
 MANY: Final = 200
-"""People in a group who take as long to make a resource of."""
+"""Building a group with this many members takes as long."""
 FEW: Final = 10
-"""Operations of a PATCH, and resources made for a page, that do not."""
+"""This many PATCH operations, or resources of a page, do not."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

@@ -17,9 +17,9 @@ from almoner.scim.filters import SqlParameters
 
 
 def sort_value(places: AttributeMap, binding: AttributeBinding | None, *, among_others: bool) -> ScalarSql | None:
-    """The SQL by which a kind of resource is sorted; None: only by its ID.
+    """The SQL by which a kind of resource is sorted; None: by its ID only.
 
-    ``among_others``: other kinds are searched too, whose identifiers begin in another way.
+    ``among_others``: other kinds, whose IDs have other prefixes, are searched too.
     """
     if binding is None:
         return None
@@ -52,7 +52,7 @@ class PagePosition:
 
 
 def parse_position(written: Any) -> PagePosition:
-    """A position that was written. Raises InvalidCursorException."""
+    """Parse a position. Raises InvalidCursorException."""
     try:
         value, direction = written["v"], written["d"]
         value = datetime.fromisoformat(value["at"]) if isinstance(value, dict) else value
@@ -109,7 +109,7 @@ def _check_type(value: Any, type_: str) -> Any:
 def sort_order_of(request: SearchRequest[Any], values: list[ScalarSql | None]) -> SortOrder:
     """The sort order of a search over kinds with these values; newest first by default (settled 1.1).
 
-    Whoever pages by index while others come sees somebody twice then, but misses nobody.
+    Paging by index while resources are added may show one twice, but skips none.
     """
     descending = request.sort_by is None or request.sort_order == SearchRequest.SortOrder.descending
     type_ = next((value.type for value in values if value is not None), None)

@@ -1,4 +1,4 @@
-"""The protocol as it is spoken here: ``ScimService`` with what is settled for /scim/v2."""
+"""The SCIM protocol: ``ScimService`` with the settled rules for /scim/v2."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -42,7 +42,7 @@ _LONGEST_FILTER: Final = 4_000
 """Characters; real clients ask for one or two values."""
 _FARTHEST: Final = 2**31 - 1
 _QUOTED: Final = re.compile(r"\d+ validation errors? for .*\n(.*)\n *(.*?) \[type=.*", re.DOTALL)
-"""The validator's own words, which name what it runs on."""
+"""The validator's own messages, which reveal its library."""
 _ENTERPRISE: Final = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 _BULK: Final = "urn:ietf:params:scim:api:messages:2.0:BulkResponse"
 _LIST: Final = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
@@ -55,7 +55,7 @@ def _members(value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _check_size(payload: Any) -> int:
-    """How many changes a PATCH asks for, after what bounds a body of any kind. Raises SCIMException."""
+    """Check a body against the size limits; returns the number of changes in a PATCH. Raises SCIMException."""
     if any(name.casefold() == "operations" for name, _ in _members(payload)):
         return scim_limits.check_patch(payload)
     scim_limits.check_list_lengths(payload)
@@ -95,10 +95,7 @@ class ScimWireFormat(ScimService):
         return read
 
     def _put_right(self, payload: Any) -> dict[int, SCIMException]:
-        """Put the operations of a bulk request right where they stand, and say which are refused before the rest.
-
-        Raises PayloadTooLargeException.
-        """
+        """Correct the operations of a bulk request in place; returns the ones refused in advance, by index."""
         wrong: dict[int, SCIMException] = {}
         operations, changes = scim_limits.scim_operations_in_body(payload, MOST_OPERATIONS), 0
         for index, operation in enumerate(operations):
@@ -136,7 +133,7 @@ class ScimWireFormat(ScimService):
         return super().read_response_parameters(resource_type, query)
 
     def read_search(self, resource_types: list[ResourceType], payload: Any) -> tuple[SearchRequest[Any], Any]:
-        """As the parent's, with bounds on what may be asked. Raises SCIMException."""
+        """As the parent's, with limits. Raises SCIMException."""
         if isinstance(payload, Mapping):
             given = next((value for key, value in payload.items() if str(key).casefold() == "filter"), None)
             if isinstance(given, str) and len(given) > _LONGEST_FILTER:
@@ -224,7 +221,7 @@ class ScimWireFormat(ScimService):
         found: list[Any] = page.resources
         resources = [
             self._located(base_url, resource)
-            if isinstance(resource, dict)  # of a storage that makes no models for lists
+            if isinstance(resource, dict)  # from a storage that builds no models for lists
             else self.publish(base_url, resource).model_dump(
                 scim_ctx=Context.RESOURCE_QUERY_RESPONSE, response_parameters=search_request
             )
@@ -244,13 +241,13 @@ class ScimWireFormat(ScimService):
         return ScimResponse(HTTPStatus.OK, body)
 
     def _located(self, base_url: str, document: dict[str, Any]) -> dict[str, Any]:
-        """As ``publish``, of a resource that is JSON already."""
+        """Like ``publish``, for a resource that is already JSON."""
         meta = document["meta"]
         meta["location"] = self.resource_location(
             base_url, self.get_resource_type(meta["resourceType"]), document["id"]
         )
         for entry in (*document.get("groups", ()), *document.get("members", ())):
-            entry["$ref"] = f"{base_url}/{entry['$ref']}"  # ours, from the root of SCIM; a group may have ten thousand
+            entry["$ref"] = f"{base_url}/{entry['$ref']}"  # relative to the SCIM root; a group may have ten thousand
         manager = document.get(_ENTERPRISE, {}).get("manager", {})
         if "$ref" in manager:
             manager["$ref"] = self.reference_location(base_url, manager["$ref"])

@@ -1,4 +1,4 @@
-"""What /scim/v2 says about itself: schemas, resource types, capabilities, and what it tolerates."""
+"""The service provider configuration of /scim/v2: schemas, resource types, capabilities and tolerance."""
 
 from functools import cache
 from typing import Any, Final
@@ -23,11 +23,11 @@ from scim2_server.utils import load_default_resource_types, load_default_schemas
 MOST_OPERATIONS: Final = 1_000
 """Operations of one bulk request."""
 _MOST_BULK_BYTES: Final = 4 * 1024 * 1024
-"""Bytes of one bulk request; every other body may hold 1 MiB (settled 1)."""
+"""The maximum size of a bulk request; other bodies may have 1 MiB (settled 1)."""
 _MOST_RESULTS: Final = 200
-"""Resources of one page; Okta and Entra ask for 100 or 200."""
+"""The maximum page size; Okta and Entra request 100 or 200."""
 PAGE: Final = 100
-"""Resources of a page when the request does not say."""
+"""The default page size."""
 _CURSOR_SECONDS: Final = 24 * 60 * 60
 
 _TOLERANT: Final = ScimPolicy(
@@ -35,7 +35,7 @@ _TOLERANT: Final = ScimPolicy(
     remove_value_as_filter=ScimPolicy.RemoveValue.apply,
     unmatched_path_filter=ScimPolicy.UnmatchedPathFilter.create,
 )
-"""What Entra and Okta send beyond the RFC, and what settled 1 promises: unknown members are ignored."""
+"""Tolerates what Entra and Okta send beyond the RFC; settled 1 promises that unknown members are ignored."""
 
 _USER: Final = "urn:ietf:params:scim:schemas:core:2.0:User"
 _GROUP: Final = "urn:ietf:params:scim:schemas:core:2.0:Group"
@@ -58,10 +58,10 @@ def _resource_types() -> list[ResourceType]:
 
 
 def _prune_schema(schema: Schema) -> Schema:
-    """The schema of the RFC without what is not offered.
+    """The RFC's schema without unsupported attributes.
 
-    Passwords are set by their owners alone, so that ``password`` is an unknown member, which is ignored. Groups hold
-    users, no groups, and as in RFC 7643 8.7.1 not their names, which clients would find changed.
+    Only people set their passwords, so ``password`` is an unknown member, which is ignored. Groups hold users, no
+    groups, and as in RFC 7643 8.7.1 not their names, which clients would find changed.
     """
     described: dict[str, Any] = schema.model_dump()
     if schema.id == _USER:

@@ -1,4 +1,4 @@
-"""What the audit log tells of a change: names of attributes and ids of people, no personal data. Pure."""
+"""Audit details of SCIM changes: names of attributes and IDs of people, no personal data. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -7,7 +7,7 @@ from uuid import UUID
 from almoner.kit.ids import Ids
 
 _MAX_LISTED: Final = 100
-"""People of one change who are named; how many there were is told as well."""
+"""The maximum number of people listed for one change; their total is recorded as well."""
 
 
 def changed_attributes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:

@@ -13,15 +13,15 @@ from scim2_models import (
 from almoner.scim import membership
 
 _MOST_CHANGES: Final = 100
-"""Operations of a PATCH; without a path, each member of the value is one. Entra and Okta send about ten."""
+"""Maximum PATCH operations; without a path, each member of the value counts. Entra and Okta send about ten."""
 _MOST_MOVES: Final = 1_000
-"""Operations of a PATCH that lets people into a group and out of it, and does nothing else."""
+"""Maximum operations of a PATCH that only adds and removes group members."""
 MOST_CHANGES_IN_BULK: Final = 5_000
 """Operations of all PATCHes in one bulk request."""
 _MOST_VALUES: Final = 100
-"""Values of one attribute, but for who is in a group."""
+"""Maximum values of one attribute, except a group's members."""
 _MOST_NAMES: Final = 50
-"""Names in ``attributes`` or ``excludedAttributes``: each is looked for in each attribute of each resource."""
+"""Maximum names in ``attributes`` or ``excludedAttributes``: each is compared with each attribute of each resource."""
 _LONGEST_PATH: Final = 1_000
 """Characters of a path in a PATCH."""
 
@@ -47,7 +47,7 @@ def scim_operations_in_body(payload: Any, most: int | None = None) -> list[Any]:
 def check_patch(payload: Any) -> int:
     """Count the changes of a PATCH. Raises PayloadTooLarge-, InvalidPath- and InvalidValueException.
 
-    What ``membership`` takes costs a statement for hundreds; the rest costs more than its square.
+    Membership changes take one statement for hundreds; the time of others grows more than quadratically.
     """
     operations = [one for one in scim_operations_in_body(payload) if isinstance(one, Mapping)]
     moves = bool(operations) and all(map(membership.is_membership_change, operations))
@@ -69,7 +69,7 @@ def _changes(operation: Mapping[str, Any]) -> int:
 
 
 def check_list_lengths(value: Any, name: str = "") -> None:
-    """Refuse long lists, whatever they are in. Raises InvalidValueException."""
+    """Refuse long lists at any depth. Raises InvalidValueException."""
     if isinstance(value, Mapping):
         for key, one in value.items():
             check_list_lengths(one, key)

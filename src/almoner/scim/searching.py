@@ -1,4 +1,4 @@
-"""One search: which rows match, in which order, and which of them are on the page."""
+"""Runs a search: matching rows, their order, and the page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class Search:
         return await self._by_cursor(tx, position)
 
     async def _by_index(self, tx: Tx) -> SearchResult:
-        """A filter that has to look at everybody does so once, for the page and the total."""
+        """Return a page by index; a filter that must scan all rows does so once, for the page and the total."""
         offset, count = self._request.start_index_0 or 0, self._request.count
         rows = await self._page(tx, "true", self._parameters, count, offset, counted=self._request.filter is not None)
         if rows and rows[0]["total"] is not None:
@@ -68,7 +68,7 @@ class Search:
         return SearchResult(len(rows) if whole else await self._total(tx), _resource_keys(rows))
 
     async def _by_cursor(self, tx: Tx, position: PagePosition | None) -> SearchResult:
-        """Only the first page has the total, which RFC 9865 2 leaves open: a walk does not count again at each step."""
+        """Return a page by cursor. Only the first has the total (optional by RFC 9865 2), so that others need not count."""
         parameters, beyond = SqlParameters(*self._parameters.values), "true"
         if position is not None:
             beyond = self._order.beyond_position_sql(position, parameters)

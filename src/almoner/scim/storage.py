@@ -1,4 +1,4 @@
-"""Where SCIM reads and writes: people and groups of one partner, in the transaction of the request."""
+"""The storage of SCIM: users and groups of one partner, in the transaction of the request."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -37,11 +37,11 @@ _ACTIONS: Final = {"User": "scim.user", "Group": "scim.group"}
 class PostgresStorage(AsyncScimStorage):
     """Users and groups of one partner, in one transaction.
 
-    In a writing transaction whatever is read to be changed is held until its end, so that clients who change one group
-    at the same time wait for each other instead of failing. Every write has its entry in the audit log.
+    Write transactions lock what they read for a change, so that concurrent changes of a group wait instead of failing.
+    Every write is audited.
 
-    ``plain``: what is shown whole is given as documents, as models of lists and of large groups would be most of their
-    time.
+    ``plain``: whole resources are returned as documents, because building models of lists and large groups would take
+    most of the time.
     """
 
     supports_cursors = True
@@ -131,7 +131,7 @@ class PostgresStorage(AsyncScimStorage):
         def made() -> list[Any]:
             return [make(self._tx.ids, self._model(row.kind), row) for row in found]
 
-        # A model takes as long as the documents of some ten people.
+        # Building a model takes as long as the documents of some ten people.
         entries = sum(len(row.links or ()) for row in found)
         return await offload.run_maybe_in_thread(
             entries > offload.MANY or (not plain and len(found) > offload.FEW), made
@@ -288,7 +288,7 @@ class PostgresStorage(AsyncScimStorage):
 
 @asynccontextmanager
 async def _refusals() -> AsyncIterator[None]:
-    """What access refuses, in the words of RFC 7644 3.12."""
+    """Translate errors of ``access`` into SCIM errors (RFC 7644 3.12)."""
     try:
         yield
     except UserNameTaken as taken:

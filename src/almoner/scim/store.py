@@ -1,4 +1,4 @@
-"""SQL for users and groups as SCIM reads them: always of one partner."""
+"""SQL for users and groups in SCIM, always of one partner."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ _SELECTS: Final = {
     for kind in _TABLES
     for links in (False, True)
 }
-"""Of each kind, without and with links; what the identifier is comes after it."""
+"""By kind, without and with links; the condition on the ID is appended."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Deliveries: one event on its way to one receiver, and when to try again (spec 6, settled 7)."""
+"""Deliveries of events to subscriptions, and their retries (spec 6, settled 7)."""
 
 import email.utils
 import re
@@ -41,8 +41,8 @@ MAX_ATTEMPTS: Final = 1 + len(RETRY_DELAYS) + 1
 _SHOWN_LOCATION: Final = 200  # characters
 _HTTP_GONE: Final = 410
 
-# settled 11: a delivery that a paused receiver holds back is looked at when the next probe has failed, half an hour
-# later at most.
+# settled 11: a delivery held back by a paused receiver is checked again after the next failed probe, at most half an
+# hour later.
 DELIVERY_LIFETIME: Final = timedelta(hours=72)
 EXPIRES_AFTER: Final = DELIVERY_LIFETIME - LONGEST_PAUSE
 
@@ -70,7 +70,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One event on its way to one subscription."""
+    """The delivery of one event to one subscription."""
 
     id: UUID
     subscription_id: UUID
@@ -87,7 +87,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class AttemptResult:
-    """What follows from an attempt: status, next attempt, and whether to suspend."""
+    """The result of an attempt: status, next attempt, and whether to suspend the subscription."""
 
     status: Status
     next_attempt_at: datetime | None = None
@@ -99,8 +99,8 @@ def evaluate_attempt(
 ) -> AttemptResult:
     """Decide after an attempt: any 2xx succeeds, 410 suspends the subscription, all else is tried again (settled 7).
 
-    ``created_at`` of the delivery: nothing is tried again after three days (settled 11).
-    ``jitter`` is a random number from 0 to 1, the same rule for every delivery.
+    ``created_at`` of the delivery: there are no retries after three days (settled 11). ``jitter`` is a random number
+    from 0 to 1, the same rule for every delivery.
     """
     if attempt.succeeded:
         return AttemptResult("succeeded")

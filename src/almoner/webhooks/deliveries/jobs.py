@@ -1,4 +1,4 @@
-"""The background half of deliveries: fan-out of numbered events, and attempts at deliveries that are due."""
+"""Background work of deliveries: fan-out of numbered events, and attempts at due deliveries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ async def remove_lanes(context: JobContext, job: JobOf[subscriptions.RemoveLanes
 
 @dataclass(frozen=True, slots=True)
 class _LoadedDelivery:
-    """A delivery and its receiver; None for one that takes nothing more."""
+    """A delivery and its receiver; None if it no longer accepts deliveries."""
 
     due: DueDelivery
     receiver: WebhookSubscription | None
@@ -75,7 +75,7 @@ class DeliveryWorker:
         self._cancel = CallBatcher(self._cancel_all)
 
     async def deliver(self, context: JobContext, job: JobOf[service.Deliver]) -> Answer:
-        """Make one attempt, unless it is not due any more. Safe to run twice: an attempt's number is recorded once."""
+        """Make one attempt if it is still due. Safe to run twice: each attempt's number is recorded once."""
         found = await self._load(UUID(hex=job.details.delivery))
         now = self._db.deployment.clock.now()
         if found is None or found.due.next_attempt_at is None:
@@ -127,7 +127,7 @@ class DeliveryWorker:
         ]
 
     async def _record_all(self, attempts: Sequence[tuple[JobContext, Job, AttemptOutcome]]) -> list[Result]:
-        """Record attempts and what becomes of their jobs, all at once. The jobs are those of one runner."""
+        """Record attempts and the results of their jobs, all at once, for one runner."""
         async with self._db.write() as tx:
             recorded = await service.record_attempts(tx, [outcome for _, _, outcome in attempts])
             results = [_result(outcome, outcome.delivery_id in recorded, tx.now) for _, _, outcome in attempts]
@@ -143,7 +143,7 @@ class DeliveryWorker:
 
 def _result(outcome: AttemptOutcome, recorded: bool, now: datetime) -> Result:
     if not recorded:
-        return JobRetry(timedelta(), "another worker made this attempt")  # look again what came of it
+        return JobRetry(timedelta(), "another worker made this attempt")  # check its result
     due = outcome.verdict.next_attempt_at
     reason = outcome.attempt.error or f"the receiver answered {outcome.attempt.status_code}"
     return JobDone() if due is None else JobRetry(due - now, reason)

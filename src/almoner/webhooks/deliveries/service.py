@@ -77,7 +77,7 @@ async def fan_out_events(tx: Tx, happened: Sequence[Event]) -> None:
 
 
 async def resend_event(tx: Tx, partner: Partner, event_id: UUID, subscription_text: str | None) -> int:
-    """Deliver an event again: to one subscription, or to all that want its type; returns how many.
+    """Deliver an event again: to one subscription, or to all subscribed to its type; returns how many.
 
     Raises NotFound for the event, UnknownSubscription for a subscription that takes no deliveries.
     """
@@ -100,10 +100,10 @@ async def replay_events(
     *,
     failed_only: bool,
 ) -> int:
-    """Deliver again the events of a window that a subscription wants, in order; returns how many.
+    """Redeliver the events of a period that a subscription is subscribed to, in order; returns how many.
 
-    ``failed_only`` leaves out what has arrived or is still tried. Without ``starts``: what was missed, of all events
-    that were still on their way when the receiver last took one. Raises NotFound, Suspended, IncorrectParams.
+    ``failed_only`` skips delivered and pending ones. Without ``starts``: events that were missed, among those pending
+    when the receiver last accepted one. Raises NotFound, Suspended, IncorrectParams.
     """
     subscription = await subscriptions.get_active(tx, partner, subscription_id)
     if starts is None:
@@ -129,7 +129,7 @@ async def replay_events(
 
 
 async def send_test_event(tx: Tx, partner: Partner, subscription_id: UUID) -> Delivery:
-    """Deliver an event made for the purpose, which is in no list. Raises NotFound, Suspended."""
+    """Deliver a test event, which is in no list. Raises NotFound, Suspended."""
     await subscriptions.get_active(tx, partner, subscription_id)
     event_id, delivery_id = tx.new_id(), tx.new_id()
     data = {
@@ -186,7 +186,7 @@ async def record_attempts(tx: Tx, outcomes: Sequence[AttemptOutcome]) -> set[UUI
         answers.setdefault(outcome.subscription_id, (outcome.partner, []))[1].append(_answer(outcome))
     if answers:
         await _expire_held_back(tx, await subscriptions.record_answers(tx, answers))
-    # In one order, so that two workers never wait for each other's subscriptions.
+    # In a fixed order, so that two workers never wait for each other's subscriptions.
     for outcome in sorted(ours, key=lambda outcome: outcome.subscription_id):
         if outcome.verdict.suspend:
             await subscriptions.suspend(tx, outcome.partner, outcome.subscription_id)
@@ -210,7 +210,7 @@ async def _expire_held_back(tx: Tx, changed: Mapping[UUID, ReceiverHealth]) -> N
 
 
 async def expire_deliveries(tx: Tx, subscription_id: UUID) -> int:
-    """End deliveries that a paused receiver has held back for three days, one batch; how many."""
+    """End deliveries that a paused receiver has held back for three days, one batch; returns how many."""
     old = [
         payload
         for reason in ("event", "replay")

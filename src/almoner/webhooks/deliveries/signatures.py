@@ -1,7 +1,7 @@
-"""Both signatures of a delivery (spec 5.7, settled 2), and the headers they travel in. Pure.
+"""Both signatures of a delivery (spec 5.7, settled 2), and their headers. Pure.
 
 ``Service-Signature`` is the HMAC-SHA256 of the body in hexadecimal, keyed with the whole secret string. The Standard
-Webhooks headers sign id, time and body, keyed with the bytes that the secret's base64 part stands for.
+Webhooks headers sign id, time and body, keyed with the decoded base64 part of the secret.
 """
 
 import hmac
@@ -28,8 +28,8 @@ def signature_headers(
 ) -> dict[str, str]:
     """The signature headers of one attempt. ``secrets``: newest first; old ones count during rotation.
 
-    The list header carries a signature for each secret. ``Service-Signature`` holds one only: that of the oldest, which
-    is the one a receiver has until it was given the new one (W13). ``real_now`` is real time, fresh at every attempt.
+    The list header carries a signature for each secret. ``Service-Signature`` holds only that of the oldest secret,
+    which the receiver uses until it has the new one (W13). ``real_now`` is real time, fresh at every attempt.
     """
     timestamp = int(real_now.timestamp())
     made = {

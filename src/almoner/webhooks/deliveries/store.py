@@ -53,7 +53,7 @@ class DueDelivery:
 
 @dataclass(frozen=True, slots=True)
 class AttemptOutcome:
-    """What an attempt at a delivery led to."""
+    """The result of an attempt at a delivery."""
 
     delivery_id: UUID
     partner: Partner
@@ -91,7 +91,7 @@ async def insert(tx: Tx, deliveries: Sequence[NewDelivery]) -> list[UUID]:
 
 @across_partners("sweep")
 async def load_due_deliveries(tx: Tx, delivery_ids: Sequence[UUID]) -> dict[UUID, DueDelivery]:
-    """The deliveries that a worker was given, with the bytes to send: the event's frozen payload (W7)."""
+    """The given deliveries, with the bytes to send: the event's frozen payload (W7)."""
     rows = await tx.fetch(
         """
         select d.id, d.partner_id, d.subscription_id, d.event_id, d.sequence, d.status, d.attempts, d.first_attempt_at,
@@ -107,7 +107,7 @@ async def load_due_deliveries(tx: Tx, delivery_ids: Sequence[UUID]) -> dict[UUID
 async def record_attempts(tx: Tx, outcomes: Sequence[AttemptOutcome]) -> set[UUID]:
     """Store attempts and their results in one statement; returns the deliveries whose next attempt this was.
 
-    An attempt that another worker has recorded meanwhile changes nothing: its number is taken.
+    An attempt that another worker has already recorded changes nothing.
     """
     rows = await tx.fetch(
         """
@@ -148,7 +148,7 @@ async def record_attempts(tx: Tx, outcomes: Sequence[AttemptOutcome]) -> set[UUI
 
 @across_partners("held")
 async def end(tx: Tx, delivery_ids: Sequence[UUID], status: Literal["cancelled", "failed"]) -> None:
-    """End pending deliveries: cancelled when their subscription takes nothing more, failed when they are too old."""
+    """End pending deliveries: cancelled if their subscription no longer accepts any, failed if they are too old."""
     await tx.execute(
         """
         update webhook_delivery set status = $4, next_attempt_at = null, finished_at = $2
@@ -164,7 +164,7 @@ async def end(tx: Tx, delivery_ids: Sequence[UUID], status: Literal["cancelled",
 async def find_delivered_or_pending(
     tx: Tx, partner: Partner, subscription_id: UUID, event_ids: Collection[UUID]
 ) -> set[UUID]:
-    """Those of the events that were delivered to the subscription or still can be."""
+    """The events that were delivered to the subscription or are still pending."""
     rows = await tx.fetch(
         """
         select distinct event_id from webhook_delivery
@@ -178,7 +178,7 @@ async def find_delivered_or_pending(
     return {row["event_id"] for row in rows}
 
 
-# The index of a subscription's deliveries has all that is needed to count them: whose it is, the subscription says.
+# A subscription's deliveries are counted from their index alone; the subscription determines the partner.
 _OF: Final = "subscription_id = (select id from webhook_subscription where partner_id = $1 and id = $2)"
 _OF_STATUS: Final = f"{_OF} and status = $5"
 
@@ -210,8 +210,8 @@ async def list_page(
     return [_delivery(row, attempts.get(row["id"], [])) for row in found], rows[0]["total"]
 
 
-# Both tables are read from their oldest end: ids of deliveries sort by creation, and so, but for the hours of retries,
-# do the attempts.
+# Both tables are read from their oldest end: IDs of deliveries sort by creation, and so, except for retries, do
+# attempts.
 
 
 async def oldest_attempt_at(tx: Tx) -> datetime | None:
@@ -251,7 +251,7 @@ async def oldest_ended_delivery_at(tx: Tx) -> datetime | None:
 
 @across_partners("sweep")
 async def delete_old_deliveries(tx: Tx, before: datetime, limit: int) -> int:
-    """Remove deliveries that have ended and were created at ``before`` or before; how many."""
+    """Delete ended deliveries created by ``before``; returns how many."""
     removed = await tx.fetchval(
         """
         with oldest as materialized (

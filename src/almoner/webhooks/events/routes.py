@@ -55,7 +55,7 @@ def event_routes(waiters: EventWaiters) -> Routes:
 
 
 def _page_of(call: ApiCall, query: EventsQuery) -> Page:
-    """The page that is asked for: behind a sequence the oldest come first."""
+    """The requested page: after a sequence number, oldest first."""
     page = call.requested_page(query)
     if query.after is None:
         return page

@@ -1,4 +1,4 @@
-"""What can be read of events."""
+"""Reads events."""
 
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from almoner.webhooks.events.store import list_page as list_page
 
 
 async def get(tx: Tx, partner: Partner, event_id: UUID) -> SequencedEvent:
-    """One event that has its number. Raises NotFound."""
+    """One numbered event. Raises NotFound."""
     if (event := await store.find(tx, partner, event_id)) is None:
         raise NotFound
     return event

@@ -21,7 +21,7 @@ _ALL: Final = """
 select coalesce((select last_sequence from event_counter where partner_id = $1) + 1
     - (select min(sequence) from event where partner_id = $1 and sequence is not null), 0) as total
 """
-# The blocks that have some of what is asked for; whole: all of that. Then what is in none yet.
+# Event blocks with matching events; whole: all match. Then events in no block yet.
 _SPANS: Final = f"""
 with kept as materialized (
     select coalesce((select summarised_sequence from event_counter where partner_id = $1), 0) as summarised_sequence,
@@ -59,7 +59,7 @@ def _every(order: str, comparison: str) -> str:
 
 
 def _matching(order: str, comparison: str, reaches: str) -> str:
-    """A page of those that match: block by block, without a look at the events themselves."""
+    """SQL for a page of matching events: block by block, skipping blocks without matches."""
     return f"""
     {_SPANS}, counted as ({_SOME}), picked as (
         select p.sequence from ({_OPEN.format(which="")}) s cross join lateral (
@@ -107,7 +107,7 @@ async def list_page(tx: Tx, partner: Partner, page_: Page, filter_: EventFilter)
 
 
 async def last_sequence(tx: Tx, partner: Partner) -> int:
-    """The sequence number of the newest event; 0 if there is none."""
+    """The sequence number of the newest event; 0 without events."""
     found = await tx.fetchval("select last_sequence from event_counter where partner_id = $1", partner.id)
     return int(found or 0)
 

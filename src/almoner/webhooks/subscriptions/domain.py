@@ -12,7 +12,7 @@ from almoner.kit.states import Lifecycle
 
 Status = Literal["active", "suspended"]
 Reason = Literal["event", "resend", "replay", "test"]
-"""Why something is delivered."""
+"""The reason for a delivery."""
 
 SUBSCRIPTION: Final = Lifecycle(
     "webhook_subscription", {"active": frozenset({"suspended"}), "suspended": frozenset({"active"})}
@@ -27,7 +27,7 @@ SECRET_BYTES: Final = 32
 _SECRET_OVERLAP: Final = timedelta(hours=24)  # W13
 MAX_PREVIOUS_SECRETS: Final = 2  # W13
 
-# settled 11: the breaker, and when somebody is warned or the subscription suspended.
+# settled 11: limits of the circuit breaker, of warnings and of suspension.
 _FAILURES_TO_PAUSE: Final = 5
 _FIRST_PAUSE: Final = timedelta(seconds=60)
 LONGEST_PAUSE: Final = timedelta(minutes=30)
@@ -40,7 +40,7 @@ BURST_CAP: Final = 32
 _PROBE_CAP: Final = 1
 REPLAY_CAP: Final = 1
 LANES_KEPT: Final = timedelta(days=3)
-"""After a subscription was deleted: by then nothing waits in its lanes."""
+"""How long the queue lanes of a deleted subscription are kept: by then no job waits in them."""
 
 
 class Suspended(BadRequest):
@@ -50,7 +50,7 @@ class Suspended(BadRequest):
 
 @dataclass(frozen=True, slots=True)
 class PreviousSecret:
-    """A secret that a newer one took the place of, and until when it still signs."""
+    """A replaced secret, and until when it still signs."""
 
     secret: str
     until: datetime
@@ -75,7 +75,7 @@ class ReceiverAnswer:
 
 
 def all_fast(answers: Sequence[ReceiverAnswer]) -> bool | None:
-    """Whether a receiver that took everything was fast in the end; None when it did not take everything."""
+    """Whether a receiver that accepted everything was fast in the end; None if it did not accept everything."""
     return answers[-1].fast if all(answer.succeeded for answer in answers) else None
 
 
@@ -115,7 +115,7 @@ class ReceiverHealth:
 
     @property
     def limits(self) -> "AttemptLimits":
-        """Within which it is sent to (settled 11)."""
+        """The limits for sending to the receiver (settled 11)."""
         if self.paused_until is not None:
             return AttemptLimits(_PROBE_CAP, _PROBE_CAP, self.paused_until)
         return AttemptLimits(CAP, BURST_CAP if self.fast else CAP, None)
@@ -137,7 +137,7 @@ class ReceiverHealth:
         if failed.failures < _FAILURES_TO_PAUSE:
             return failed
         if self.paused_until is not None and receiver_answer.started_at < self.paused_until:
-            return failed  # it began before the pause
+            return failed  # the attempt started before the pause
         pause = min(_FIRST_PAUSE * 2 ** min(self.pauses, 10), LONGEST_PAUSE)
         return replace(failed, pauses=self.pauses + 1, paused_until=now + pause)
 
@@ -171,7 +171,7 @@ class WebhookSubscription:
         return [self.secret, *(old.secret for old in self.previous_secrets if old.until > now)]
 
     def previous_secret_expires_at(self, now: datetime) -> datetime | None:
-        """When the replaced secret stops signing; None if there is none any more."""
+        """When the replaced secret stops signing; None if there is none."""
         return max((old.until for old in self.previous_secrets if old.until > now), default=None)
 
 
@@ -226,13 +226,13 @@ def decode_secret(secret: str) -> bytes:
 
 
 def previous_secrets_after_rotation(subscription: WebhookSubscription, now: datetime) -> tuple[PreviousSecret, ...]:
-    """The replaced secrets once the present one is replaced too: it signs for 24 h more, of the others one is kept."""
+    """The replaced secrets after another rotation: the current one signs for 24 h more, and one older is kept."""
     living = [old for old in subscription.previous_secrets if old.until > now]
     return (PreviousSecret(subscription.secret, now + _SECRET_OVERLAP), *living)[:MAX_PREVIOUS_SECRETS]
 
 
 def find_event_type_problems(events: Sequence[str], known: Collection[str]) -> list[str]:
-    """One sentence for every entry that is no event type."""
+    """A sentence for each unknown event type."""
     if not events:
         return ["body.events must name at least one event type, or *"]
     found = ((place, event_type_problem(event, known)) for place, event in enumerate(events))

@@ -58,7 +58,7 @@ async def create(
 ) -> WebhookSubscription:
     """A new subscription with a fresh secret. Raises IncorrectParams.
 
-    ``personal``: who makes it may know donors; else Forbidden for events that name them, which nothing masks.
+    ``personal``: the caller may see donors' data; else Forbidden for events that contain it, which are not masked.
     """
     if not personal:
         _ensure_without_donors(events)
@@ -115,7 +115,7 @@ async def update(
 ) -> WebhookSubscription:
     """Change a subscription. Raises NotFound, IncorrectParams; Forbidden as ``create`` does.
 
-    At another address, or once it is resumed, a receiver begins anew: nothing of its failures is held against it.
+    A new URL or a resumption resets the receiver's health.
     """
     await store.lock_health(tx, [subscription_id])
     before = await _lock(tx, partner, subscription_id)
@@ -171,13 +171,13 @@ async def rotate_secret(tx: Tx, partner: Partner, subscription_id: UUID, *, conf
 
 
 async def suspend(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
-    """Deliver nothing more until the partner resumes it (settled 7 and 11); twice is once."""
+    """Suspend deliveries until the partner resumes them (settled 7 and 11); idempotent."""
     subscription = await store.get_for_update(tx, partner, subscription_id)
     if subscription is None or not domain.SUBSCRIPTION.allows_transition(subscription.status, "suspended"):
         return
     suspended = replace(subscription, status="suspended", updated_at=tx.now)
     await store.update(tx, partner, suspended)
-    await _limit_attempts(tx, {subscription_id: ReceiverHealth()})  # what waits is cancelled, not held back
+    await _limit_attempts(tx, {subscription_id: ReceiverHealth()})  # waiting deliveries are cancelled, not held back
     await outbox.emit(tx, partner.id, SUSPENDED_EVENT, schemas.subscription_response(tx, suspended, secret=False))
     await _notify(tx, partner, suspended, "webhook_suspended")
 
@@ -214,7 +214,7 @@ async def record_answers(
 
 
 async def _limit_attempts(tx: Tx, receivers: Mapping[UUID, ReceiverHealth]) -> None:
-    """Have receivers called as often as their health allows, from now on."""
+    """Apply the call limits that follow from receivers' health."""
     limits = []
     for subscription_id, health in receivers.items():
         lane, replay_lane = (
@@ -238,7 +238,7 @@ async def notify_partner_of_failures(tx: Tx, partner: Partner, subscription_id: 
 
 
 async def _notify(tx: Tx, partner: Partner, subscription: WebhookSubscription, kind: Kind) -> None:
-    """Mail the partner's owners and developers."""
+    """Email the partner's owners and developers."""
     facts = {
         "Receiver": urlsplit(subscription.url).netloc,
         "Subscription": tx.ids.text("webhooksubscription", subscription.id),

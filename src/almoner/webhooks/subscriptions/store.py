@@ -1,4 +1,4 @@
-"""SQL for webhook subscriptions. Secrets are sealed here on their way in and opened on their way out."""
+"""SQL for webhook subscriptions. Secrets are encrypted on writing and decrypted on reading."""
 
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
@@ -174,7 +174,7 @@ async def list_listeners(tx: Tx, partners: Collection[UUID]) -> list[EventListen
 
 
 async def find_active(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, WebhookSubscription]:
-    """Those of the subscriptions that currently accept deliveries."""
+    """The subscriptions that currently accept deliveries."""
     rows = await tx.fetch(
         f"""
         select {_COLUMNS} from {_FROM}
@@ -259,8 +259,8 @@ async def lock_health(tx: Tx, subscription_ids: Collection[UUID]) -> dict[UUID, 
 async def record_successes(tx: Tx, answers: Mapping[UUID, bool | None]) -> dict[UUID, ReceiverHealth]:
     """Record successful answers; returns the health of the other receivers, locked.
 
-    ``answers``: whether one that took everything was fast, None for one that did not. Who is as fast as before and
-    had no failures is dealt with here, which is nearly everybody.
+    ``answers``: whether a receiver that accepted everything was fast, None if it did not accept everything. Receivers
+    as fast as before and without failures, nearly all, need no further step.
     """
     rows = await tx.fetch(
         f"""
@@ -283,7 +283,7 @@ async def record_successes(tx: Tx, answers: Mapping[UUID, bool | None]) -> dict[
 
 
 async def update_health(tx: Tx, changed: Mapping[UUID, ReceiverHealth]) -> None:
-    """Store how receivers do; their rows are locked."""
+    """Store the changed health of locked receivers."""
     columns = [[getattr(health, name) for health in changed.values()] for name in _HEALTH]
     await tx.execute(
         f"""
