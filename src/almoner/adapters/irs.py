@@ -1,7 +1,7 @@
-"""What the files of the IRS have in common: numbers, addresses without persons, and its three lists without a header.
+"""Shared by readers of IRS files: numbers, addresses without persons, and its three lists without a header.
 
-Publication 78, the revocations and the 990-N notices lie at one address, look alike and name themselves nowhere, so
-that one may be given for another: which it is, is told by the fields of its first lines.
+Publication 78, the revocations and the 990-N notices are published together, look alike and do not state their names,
+so that they can be confused: the fields of the first lines tell them apart.
 """
 
 import re

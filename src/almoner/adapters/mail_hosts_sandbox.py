@@ -7,7 +7,7 @@ _NEVER: Final = ".invalid"
 
 
 class SandboxMailHosts:
-    """Asks nobody."""
+    """Makes no DNS queries."""
 
     async def accepts_mail(self, domain: str) -> bool | None:
         """Whether the domain could exist."""

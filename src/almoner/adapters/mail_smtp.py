@@ -122,7 +122,7 @@ class SmtpTransport:
 
 
 def _reply_of(error: aiosmtplib.SMTPException) -> str:
-    """What the server said, in one line."""
+    """The server's reply on one line."""
     first = error.recipients[0] if isinstance(error, aiosmtplib.SMTPRecipientsRefused) else error
     if not isinstance(first, aiosmtplib.SMTPResponseException):
         return type(error).__name__

@@ -1,4 +1,4 @@
-"""What deployments say of themselves in a folder of documents, read and written without the library of storages."""
+"""Deployment records in a folder of documents, read and written without the storage library."""
 
 import os
 from pathlib import Path

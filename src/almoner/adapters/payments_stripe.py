@@ -97,7 +97,7 @@ _DISPUTES: Final = {
     "appeal_needs_response": DisputeStatus.LOST,
     "appeal_under_review": DisputeStatus.LOST,
 }
-"""Those of them that have drawn money; inquiries (``warning_...``) and ``prevented`` have not."""
+"""The statuses in which money has been debited; not inquiries (``warning_...``) and ``prevented``."""
 _EVIDENCE_FILES: Final[
     Mapping[
         DisputeEvidenceKind,
@@ -267,7 +267,7 @@ class StripeProvider:
         return ProviderRefund(result.id, money)
 
     async def _refunded(self, intent: PaymentIntent, key: str) -> Refund | None:
-        """What was sent back with this key: Stripe forgets keys after a day, and a lost answer may be older (I6)."""
+        """The refund made with this key: Stripe forgets keys after a day, but a lost response may be older (I6)."""
         more, asked = True, RefundListParams(payment_intent=intent.id, limit=_PAGE)
         while more:
             with translate_errors("refunds"):
@@ -370,7 +370,7 @@ class StripeProvider:
         return StripePayoutReports(_NAME, self._line, self._kept_as)
 
     async def _kept_as(self, payment: str) -> str | None:
-        """The name under which we keep a payment; None for one that is none of ours."""
+        """The ID under which we store a payment; None if it is not ours."""
         try:
             return (await self._find(payment)).id
         except NoSuchPayment:
@@ -381,7 +381,7 @@ class StripeProvider:
         await self._line.close()
 
     async def _find(self, payment: str) -> _Found:
-        """What we know by any payment ID. Raises NoSuchPayment, ForeignPaymentError if it is not ours."""
+        """Find our payment by any Stripe payment ID. Raises NoSuchPayment, ForeignPaymentError if it is not ours."""
         session = await self._session(payment)
         if session is None:
             intent = await self._saved_methods.find_intent(payment)
@@ -414,7 +414,7 @@ class StripeProvider:
         )
 
     async def _tries(self, session: CheckoutSession) -> int:
-        """How many cards were tried: each leaves a charge, or an error where its bank was never asked."""
+        """The number of cards tried: each leaves a charge, or an error if its bank was never contacted."""
         intent = session.payment_intent
         if intent is None:
             return 0

@@ -27,7 +27,7 @@ _OWN: Final = "payout"
 
 
 class _Source(msgspec.Struct, frozen=True):
-    """What a balance transaction is of: a charge, refund, dispute or payout."""
+    """The source of a balance transaction: a charge, refund, dispute or payout."""
 
     id: str
     object: str

@@ -92,7 +92,7 @@ _OF_ORGANISATIONS: Final = frozenset(
 _ALSO_SURNAMES: Final = frozenset(
     "band branch care church college home league lodge parish press school temple".split()
 )
-"""Of two words with one of these, either may be a person's."""
+"""With one of these words in a two-word name, either may be a surname."""
 
 
 class AcncReader:

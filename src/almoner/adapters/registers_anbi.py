@@ -110,7 +110,7 @@ class _RecordParser:
         self._done: list[tuple[int, dict[str, str]]] = []
 
     def taken(self) -> list[tuple[int, dict[str, str]]]:
-        """The records that are whole since this was last asked."""
+        """Return the records completed since the last call."""
         done, self._done = self._done, []
         return done
 

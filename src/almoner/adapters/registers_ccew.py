@@ -111,7 +111,7 @@ class CcewReader:
 def _read_table(
     join: TableJoin, table: ExtractTable, file: SourceFile, place: int
 ) -> Iterator[RejectedRow | UnreadableValue]:
-    """Store the rows of a table for the join; what is wrong with one is told and kept without its content."""
+    """Store a table's rows for the join; invalid rows are reported and kept without their content."""
     reading = ValueReader(place)
     for row in read_rows(table, file, place):
         if isinstance(row, RejectedRow):
@@ -213,7 +213,7 @@ def _add_return(join: TableJoin, organisation: int, reported: list[str], _line: 
 
 
 def _add_latest(table: ExtractTable) -> _Adder:
-    """Of annual returns in detail, the latest is kept."""
+    """Keep the latest annual return."""
 
     def add(join: TableJoin, organisation: int, reported: list[str], _line: int, _reading: ValueReader) -> None:
         if reported[1].lower() == "true":

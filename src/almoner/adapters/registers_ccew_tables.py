@@ -64,7 +64,7 @@ CHARITY: Final = _table(
     """,
 )
 EXTRACT: Final = _table("charity", "date_of_extract")
-"""Of the charity table what says when the extract was made."""
+"""The column of the charity table with the extract's date."""
 NAMES: Final = _table(
     "charity_other_names", "organisation_number charity_name_type charity_name", "working and previous names"
 )
@@ -126,7 +126,7 @@ TABLES: Final[Mapping[str, ExtractTable]] = {
     )
 }  # fmt: skip
 _SKIPPED_TABLES: Final = frozenset({"charity_trustee", "charity_policy"})
-"""Trustees are people; of policies only the names are told."""
+"""Trustees are persons; of policies the extract has only the names."""
 
 
 def locate_tables(files: Sequence[SourceFile]) -> dict[str, int]:
@@ -220,7 +220,7 @@ def _check_columns(table: ExtractTable, file: SourceFile, header: Sequence[str])
 
 
 def _safe_content(record: str) -> str:
-    """What may be kept of a row whose fields cannot be told apart: its number, when it begins like every row."""
+    """What may be stored of an unparsable row: its charity number, if it begins like every row."""
     start = record[:80].split("\t")
     if len(start) > 2 and _DAY.match(start[0]) and _NUMBER.fullmatch(start[1]):
         return f"organisation_number {start[1]}"
@@ -228,7 +228,7 @@ def _safe_content(record: str) -> str:
 
 
 def _key(table: ExtractTable, header: Sequence[str], record: str) -> str | None:
-    """The number of a charity in a row with too few fields or too many: it stands among the first ones."""
+    """The charity number of a row with too few or too many fields: it is among the first ones."""
     fields = dict(zip(header, record.split("\t"), strict=False))
     return charity_key(fields.get(NUMBER, ""), fields.get(LINKED, "")) if table is CHARITY else None
 

@@ -149,7 +149,7 @@ def _split_list(text: str) -> list[str]:
 
 
 def _finance(reported: Mapping[str, str], reading: ValueReader) -> dict[str, str]:
-    """What the accounts say, as it is written, where it can be read."""
+    """The figures of the accounts as text, where readable."""
     stated = {column: reported[column] for column in _FINANCE if reported.get(column, "0") not in ("", "0")}
     for column, text in list(stated.items()):
         if (reading.read_date if column.startswith("Financial period") else reading.read_amount)(column, text) is None:

@@ -50,7 +50,7 @@ _BROKEN: Final = (
     ArithmeticError, AttributeError, DefusedXmlException, EOFError, LookupError, OSError,
     SyntaxError, RuntimeError, TypeError, ValueError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
-"""What openpyxl raises on files that are none of Excel's."""
+"""The exceptions that openpyxl raises for invalid Excel files."""
 
 
 @dataclass(frozen=True, slots=True)

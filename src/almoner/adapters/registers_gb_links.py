@@ -17,7 +17,7 @@ from almoner.nonprofits.registries.domain import parse_number_key
 CCEW, OSCR = "CCEW", "OSCR"
 _NO_CHARITY: Final = frozenset(("", "000000"))
 _COMPANY: Final = re.compile(r"[0-9]{8}", re.ASCII)
-"""A number at Companies House: what a charity became is none."""
+"""A Companies House number, which is not a charity."""
 _Rows = Iterator[SourceRow]
 
 

@@ -110,7 +110,7 @@ def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
 
 
 def _has_fields_in_place(columns: dict[str, str], *, further: bool, exact: bool) -> bool:
-    """Whether the country tells that the fields of the address are where they are read, or in its place the ZIP."""
+    """Whether the country, or else the ZIP code, confirms the positions of the address fields."""
     zip_code, country = clean_text(columns["ZIP"]), clean_text(columns["COUNTRY"])
     if not _COUNTRY.fullmatch(country):
         return exact and _ZIP.fullmatch(zip_code) is not None
@@ -118,7 +118,7 @@ def _has_fields_in_place(columns: dict[str, str], *, further: bool, exact: bool)
 
 
 def _find_flags(fields: list[str]) -> int | None:
-    """Where the flags and days behind the name begin; in a row of the right length, one of the four may be wrong."""
+    """The position of the flags and dates after the name; in a row of the right length, one of them may be wrong."""
     if len(fields) == _FIELDS:
         reported = [clean_text(field) for field in fields[_FLAGS : _FLAGS + 4]]
         right = [

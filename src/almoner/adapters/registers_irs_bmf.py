@@ -30,7 +30,7 @@ _AMOUNTS: Final = ("ASSET_AMT", "INCOME_AMT", "REVENUE_AMT")
 """Whole dollars, which may be negative."""
 _CAN_LACK: Final = frozenset({*_AMOUNTS, *"ACTIVITY ORGANIZATION TAX_PERIOD ASSET_CD PF_FILING_REQ_CD ACCT_PD".split()})
 NEEDED: Final = tuple(column for column in COLUMNS if column not in _CAN_LACK)
-"""What records and verdicts rest on: a file without one of them is refused."""
+"""The columns that records and verdicts depend on: a file without one of them is refused."""
 _LONGEST_AMOUNT: Final = 19
 _CODES: Final = (("DEDUCTIBILITY", 1), ("AFFILIATION", 1), ("GROUP", 4), ("INCOME_CD", 1))
 _NOTHING: Final = frozenset("- -- . ? N/A n/a NULL null None none NaN nan #N/A".split())
@@ -71,7 +71,7 @@ class IrsBmfReader:
 
 
 class _ColumnLayout(NamedTuple):
-    """Where the columns of one file are."""
+    """The positions of the columns of a file."""
 
     width: int
     columns: tuple[str, ...]
@@ -139,7 +139,7 @@ def _fields(line: str) -> list[str]:
 
 
 def _entry(facts: dict[str, Any], reading: ValueReader) -> RegisterEntry | str:
-    """The entry of one row, of which ``facts`` are the columns that are not empty, or what is wrong with it."""
+    """The entry of a row, or its problem; ``facts`` are the columns that are not empty."""
     stated = facts.get
     number = stated("EIN", "")
     if not irs.is_ein(number):
@@ -175,7 +175,7 @@ def _entry(facts: dict[str, Any], reading: ValueReader) -> RegisterEntry | str:
 
 
 def _code_problem(facts: Mapping[str, str]) -> str | None:
-    """What is wrong with a row of which it is not sure what part of the register it is in, or what type it has."""
+    """The problem of a row with an invalid state, subsection or deductibility code; None if it has none."""
     if (state := facts.get("STATE")) and not (len(state) == 2 and state.isalpha()):
         return "STATE is no code of two letters"
     if (subsection := facts.get("SUBSECTION")) and not (len(subsection) == 2 and subsection.isdigit()):

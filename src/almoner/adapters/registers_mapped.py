@@ -89,7 +89,7 @@ def _read_csv(
 
 
 def _key(mapping: RegisterMapping, number: str) -> str | None:
-    """The key of a number of the register, as it is written; None for what is none."""
+    """The key of a registration number; None if invalid."""
     for mark in mapping.members["number"].remove:
         number = number.replace(mark, "")
     checked = check_identifier(mapping.registry, number)
@@ -199,7 +199,7 @@ def _row(
 
 
 class _UnknownValue(Exception):
-    """A value is none that the mapping knows."""
+    """A value is not in the mapping."""
 
 
 def _entry(
@@ -245,7 +245,7 @@ def _websites(record: Mapping[str, _Value], taking: ColumnMapping) -> list[str]:
 
 
 def _day(record: Mapping[str, _Value], taking: ColumnMapping, reading: ValueReader) -> datetime | None:
-    """A day in the form that the mapping says, or else in one that can only be a day."""
+    """Parse a date in the mapping's format, or else in an unambiguous one."""
     if not (text := _text(record, taking)):
         return None
     return _read_day(text, taking.formats) or reading.read_date(" and ".join(taking.columns), text)

@@ -120,7 +120,7 @@ class _MappingParser(MappingParser):
     """Reads a document, and keeps every problem that it meets."""
 
     def mapping(self, taken: Mapping[str, str | None]) -> RegisterMapping:
-        """What the document says; of use only without problems."""
+        """The parsed mapping; valid only without problems."""
         self._reject_unknown_keys("the mapping", self.document, _TABLES, "table")
         source, file = self._table("source", _SOURCE), self._table("file", _FILE)
         columns, constants = self._table("columns", frozenset(MEMBERS)), self._table("constants", _CONSTANTS)

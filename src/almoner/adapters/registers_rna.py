@@ -65,7 +65,7 @@ _OLD: Final = re.compile(r"[0-9][0-9A-Z]{6,19}", re.ASCII)
 """How bodies were numbered before W numbers; what rna_import has."""
 _DEPARTMENT: Final = re.compile(r"dpt_?([0-9][0-9AB][0-9]?)", re.IGNORECASE)
 _FILL: Final = frozenset(("", "_", "__", "-", ".", "NULL"))
-"""What stands in an empty column of an address."""
+"""Placeholders in empty address columns."""
 
 
 class RnaReader:
@@ -167,7 +167,7 @@ def _build_entries(reported: dict[str, str], part: str, reading: ValueReader) ->
 
 
 def _read_columns(row: TableRow, places: Sequence[int | None], reading: ValueReader) -> dict[str, str]:
-    """The columns of a row, without what stands in empty ones of an address."""
+    """The columns of a row, without placeholders of empty address columns."""
     named = zip((*NEEDED, *_OPTIONAL), places, strict=True)
     reported = {name: row.fields[at] if at is not None else "" for name, at in named}
     filled = {name for name, text in reported.items() if name.startswith("adrs_") and _is_fill(text)}
@@ -183,7 +183,7 @@ def _number(text: str, *, old: bool) -> str | None:
 
 
 def _row_problem(number: str, title: str, position: str, *, old: bool) -> str:
-    """What is wrong with the row, or nothing."""
+    """The problem of the row, or None."""
     if _number(number, old=old) is None:
         return "the id is not W and nine digits or letters"
     if not title:

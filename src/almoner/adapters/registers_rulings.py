@@ -1,4 +1,4 @@
-"""Registers that write a body once for each ruling: it stands when one of them does, else the latest tells of it."""
+"""Registers with one row per ruling: an organisation is active while one is in force, else the latest counts."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -17,8 +17,8 @@ def latest_rulings(
 ) -> Iterator[SourceRow]:
     """The latest ruling of each organisation. ``rows`` come with the day on which the ruling ended.
 
-    A body with a ruling that stands is given by it, whatever ended before or after it in the file. Raises ImportRefused
-    when more have ended than any register has.
+    An organisation with a ruling in force is read from it, whatever other rows the file has. Raises ImportRefused if
+    more have ended than any register has.
     """
     standing: set[str] = set()
     ended: dict[str, tuple[datetime, RegisterEntry]] = {}

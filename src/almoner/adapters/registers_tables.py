@@ -40,7 +40,7 @@ class _Line(NamedTuple):
 
 
 def _as_1252(error: UnicodeError) -> tuple[str, int]:
-    """What is no UTF-8 in a line that else is: Windows-1252, of which five bytes are open."""
+    """Decode bytes in a UTF-8 line that are not UTF-8 as Windows-1252, which leaves five bytes undefined."""
     assert isinstance(error, UnicodeDecodeError)
     wrong = error.object[error.start : error.end]
     return "".join(bytes([byte]).decode("cp1252" if byte not in _OPEN else "latin-1") for byte in wrong), error.end

@@ -1,8 +1,7 @@
-"""What the three registers of the United Kingdom have in common: places, contacts that are cut out, money.
+"""Shared by the three registers of the United Kingdom: places, removal of contact details, money.
 
 Addresses in these registers are those of bodies, but many small ones are run from somebody's kitchen and give it as
-"c/o Mrs ...": the line that names a person is dropped, and so is every email address and telephone number in free
-text.
+"c/o Mrs ...": the line that names a person is dropped, and so is every email address and telephone number in free text.
 """
 
 import re
@@ -55,7 +54,7 @@ class UkAddress(NamedTuple):
 
 
 def parse_address(lines: Iterable[str], postcode: str = "") -> UkAddress:
-    """The lines of an address, the last of which is its town, or its county after the town."""
+    """The lines of an address; the last is its town, or its county after the town."""
     stored = [
         tidy
         for line in registers_values.strip_person_names(lines)

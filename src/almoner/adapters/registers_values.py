@@ -1,4 +1,4 @@
-"""What registers write in many ways, read in one: days, websites, names, address lines without persons."""
+"""Normalises values that registers write in many ways: dates, websites, names, address lines without persons."""
 
 import html
 import re
@@ -30,7 +30,7 @@ _MONTHS: Final = {
 _AMOUNT: Final = re.compile(r"(-?)[£$€]? ?(-?)([0-9]{1,3}(?:[, ][0-9]{3})+|[0-9]{1,15})(?:\.[0-9]*)?", re.ASCII)
 _ENTITY: Final = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 _NOTHING: Final = frozenset(("", "-", "--", ".", "?", "n/a", "nan", "nil", "none", "null", "#n/a", "(null)", "\\n"))
-"""What is written for nothing."""
+"""Texts that registers use for an empty value."""
 _DAY_LIKE: Final = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{1,4}", re.ASCII)
 _SHOWN: Final = re.compile(r"[^\s@]{1,20}")
 

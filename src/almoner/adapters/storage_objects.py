@@ -155,13 +155,13 @@ class ObjectStorage:
             self._waiting -= 1
 
     async def _within_limit(self, content: AsyncIterator[bytes], limit: asyncio.Timeout) -> AsyncIterator[bytes]:
-        """The parts of what is stored: the store has its time for each anew."""
+        """The chunks to store; each has the time limit for itself."""
         async for piece in content:
             limit.reschedule(asyncio.get_running_loop().time() + self._patience)
             yield piece
 
     async def _each(self, stream: AsyncIterator[_Piece], key: str = "") -> AsyncIterator[_Piece]:
-        """What the store sends, piece by piece. Nothing is counted while it is passed on, however slowly."""
+        """The chunks that the store sends; the time in which the caller processes them does not count."""
         while True:
             async with self._call(key):
                 try:
@@ -194,7 +194,7 @@ def open_storage(url: str | None, folder: Path, endpoint: str | None = None) -> 
 
 
 def _flush_to_disk(file: Path) -> None:
-    """What the database says of a blob outlives a power cut: so must the blob."""
+    """Sync to disk: a blob must survive a power cut like the row that refers to it."""
     for path in (file, file.parent, file.parent.parent):
         number = os.open(path, os.O_RDONLY)
         try:

@@ -34,7 +34,7 @@ logging.getLogger("stripe").setLevel(logging.WARNING)  # it would log addresses 
 
 
 class _Http(stripe.HTTPClient):
-    """aiohttp as everywhere else: no redirects, nothing from the environment, bounded in time and size."""
+    """aiohttp with our usual limits: no redirects, nothing from the environment, limited time and size."""
 
     name = "aiohttp"
 
@@ -44,7 +44,7 @@ class _Http(stripe.HTTPClient):
         self._session = open_http_session(_TIMEOUT)
 
     def _should_retry(self, response: Any, *more: Any, **named: Any) -> bool:
-        """As the library does, and also where Stripe was asked too often: after its back-off, as often as else."""
+        """Retry as the library does, and also after a 429, with the same back-off."""
         if response is not None and response[1] == _TOO_OFTEN:
             response = (response[0], _TROUBLE, {})
         return bool(super()._should_retry(response, *more, **named))
@@ -114,7 +114,7 @@ class StripeConnection:
 
 
 def _files_url(api_url: str) -> str:
-    """Where files are uploaded: Stripe has a host of its own for them."""
+    """The URL for file uploads: Stripe has a separate host."""
     return _FILES if api_url.rstrip("/") == _API else api_url
 
 

@@ -56,7 +56,7 @@ _STATUSES: Final = {
     "requires_payment_method": ProviderStatus.FAILED,
     "requires_action": ProviderStatus.FAILED,
 }
-"""Of a charge without the donor; all else is still under way."""
+"""The statuses of a charge without the donor; all others are pending."""
 
 
 class _DeclineError(msgspec.Struct, frozen=True):

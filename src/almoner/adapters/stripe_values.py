@@ -1,4 +1,4 @@
-"""What is written to Stripe and read from it alike in every call: our marks, amounts, languages, saved cards."""
+"""Values shared by all calls to Stripe: our metadata, amounts, languages, saved cards."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -11,7 +11,7 @@ from almoner.kit.money import Money
 from almoner.kit.time import end_of_month
 
 REFERENCE_KEY: Final = "almoner"
-"""The key of the metadata that says that we asked for it: of a payment it is our reference, of a refund its key."""
+"""The metadata key of objects that we created: on a payment its reference, on a refund its idempotency key."""
 DEPLOYMENT_KEY: Final = "almoner_deployment"
 """The metadata key that identifies our deployment; payments of other deployments at the same account are ignored."""
 AGREEMENT_KEY: Final = "almoner_agreement"
@@ -23,7 +23,7 @@ _LOCALES: Final = frozenset(
 
 
 def is_own(metadata: Mapping[str, object], mark: str) -> bool:
-    """Whether this installation asked for a thing with these metadata."""
+    """Whether this installation created the object with this metadata."""
     return REFERENCE_KEY in metadata and metadata.get(DEPLOYMENT_KEY) == mark
 
 
@@ -50,7 +50,7 @@ def from_stripe_amount(amount: int, currency: str) -> Money:
 
 
 def saved_method_of(method: PaymentMethod | str | None) -> SavedPaymentMethod | None:
-    """A card that a customer has saved; None for anything else."""
+    """The saved card of a customer; None for other payment methods."""
     if not isinstance(method, PaymentMethod) or method.card is None or not method.customer:
         return None
     card = method.card

@@ -28,7 +28,7 @@ _AS_WORDS: Final = frozenset(
 )
 _APOSTROPHES: Final = "'\u2019\u2018\u02bc`\u00b4"
 _PIECE: Final = re.compile(rf"[^\W_](?:[^\W_]|[\u0300-\u036f]|[{_APOSTROPHES}](?=[^\W_]))*")
-"""What is written together: letters and figures, and apostrophes between them. Quotation marks stand outside."""
+"""A word: letters, digits, and apostrophes between them, without quotation marks."""
 _INITIALS: Final = re.compile(r"\W*[^\W\d_]{1,2}(?:&[^\W\d_]{1,2})+\W*")
 """Letters that are written together by an ampersand: AT&T, B&O, R&B."""
 _PARTS: Final = re.compile(f"([{_APOSTROPHES}])")
@@ -42,7 +42,7 @@ _SCOTTISH_WITHOUT_RULE: Final = frozenset(
 )
 _NOT_SCOTTISH: Final = frozenset("macbeth maclure macmillan macduff mcse mcast".split())
 _ELIDED: Final = frozenset("d dall dell l m n nell o qu sant t".split())
-"""What stands before the apostrophe of a name: O'Brien, D'Arcy, L'Arche, Dell'Arte, N'Dour, Qu'Appelle."""
+"""Prefixes before the apostrophe of a name: O'Brien, D'Arcy, L'Arche, Dell'Arte, N'Dour, Qu'Appelle."""
 _ROMAN: Final = re.compile(
     r"(?=.)X{0,3}(?:IX|IV|V?I{0,3})|XL(?:IX|IV|V?I{0,3})|(?:MCM|MM)(?:X{0,3}|XL|LX{0,3}|XC)(?:IX|IV|V?I{0,3})"
 )

@@ -163,7 +163,7 @@ def _has_address(row: Sequence[str]) -> bool:
 
 
 def _address(row: Sequence[str]) -> ListedAddress:
-    """One address. Where the list leaves the country undetermined, a place that names one by itself tells it: Gaza."""
+    """One address. If the list leaves the country undetermined, a place that implies one sets it: Gaza."""
     if row[4] == _UNDETERMINED:
         place = next((code for part in reversed(row[3].split(",")) if (code := country_code_of(part))), None)
         return ListedAddress(", ".join(cell for cell in row[2:4] if cell), place)

@@ -1,4 +1,4 @@
-"""What watch lists write in many ways, read in one: tables, countries, years, and entries told in several rows."""
+"""Normalises values that watch lists write in many ways: tables, countries, years, and entries in several rows."""
 
 import csv
 import re

@@ -259,7 +259,7 @@ async def import_status(
 
 
 def _wrong(database: Database, told: StatusReportResult) -> list[str]:
-    """What needs a person."""
+    """The payments that need attention."""
     ids = database.deployment.ids
     found = [
         f"The report on {ids.text('disbursement', one)} contradicts an earlier report from the bank. Disbursements to "

@@ -66,7 +66,10 @@ def done_message(visitor: Visitor) -> str:
 
 
 def evidence_actions(tx: Tx, dispute: Dispute, evidence: Evidence) -> list[tuple[str, str, str]]:
-    """What can be done with the evidence now. What was never submitted can still be removed after the deadline."""
+    """The actions on the evidence that are possible now.
+
+    Evidence never submitted can still be removed after the deadline.
+    """
     here = f"{_PATH}/{tx.ids.text(_TYPE, dispute.id)}/evidence"
     is_open, is_kept = not evidence_service.why_closed(tx, dispute, evidence), bool(evidence_service.why_kept(evidence))
     offered = (
@@ -118,7 +121,7 @@ def _file_path(dispute: str, kind: DisputeEvidenceKind) -> str:
 
 
 def _version(evidence: Evidence) -> ActionField:
-    """What the page shows of the evidence, which must still hold when its form is sent."""
+    """The version of the evidence that the page shows; the action fails if it has changed."""
     return ActionField("version", "", "hidden", value=evidence.version)
 
 
@@ -161,7 +164,7 @@ class EvidencePages:
         return f"{_PATH}/{self._context.id_text(_TYPE, dispute_id)}" + (f"?evidence={done}" if done else "")
 
     async def _record(self, tx: Tx, visitor: Visitor, dispute: Dispute, action: str, **details: str) -> str:
-        """Record it in the audit log; the operator's ID."""
+        """Record the action in the audit log; returns the operator's ID."""
         officer = Officer(self._context, visitor)
         await officer.record_audit_entry(tx, DEPLOYMENT, action, tx.ids.text(_TYPE, dispute.id), **details)
         return officer.id
@@ -263,7 +266,7 @@ class EvidencePages:
         return self._back(dispute.id, "submit")
 
     async def download(self, visitor: Visitor) -> Response:
-        """A file of the evidence, always as a file to keep, never as a page. Raises NotFound."""
+        """Download a file of the evidence, always as an attachment. Raises NotFound."""
         async with self._context.db.read() as tx:
             dispute, evidence = await self._find(tx, visitor)
         kind = visitor.path.rpartition("/")[2]
@@ -338,7 +341,7 @@ class EvidencePages:
 
 
 async def _parts(content: BinaryIO) -> AsyncIterator[bytes]:
-    """The file from its start."""
+    """The file's content in chunks, from the start."""
     content.seek(0)
     while part := content.read(_PART_BYTES):
         yield part
@@ -356,6 +359,6 @@ def _upload_problems(visitor: Visitor, kind: DisputeEvidenceKind | None) -> dict
 
 
 def _file_name(uploaded: UploadedFile) -> str:
-    """The file name without folders and signs that nobody sees."""
+    """The file name without folders and invisible characters."""
     name = PureWindowsPath(uploaded.filename).name
     return "".join(sign for sign in name if sign.isprintable())[-_LONGEST_NAME:] or "file"

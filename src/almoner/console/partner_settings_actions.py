@@ -214,7 +214,7 @@ class _Acts:
         return self._action("scim", "SCIM", "Save", sentences, fields, change)
 
     def receipt_issuer(self) -> ConsoleAction:
-        """Who issues receipts."""
+        """Set the issuer of receipts."""
 
         async def fields(tx: Tx, account: PartnerAccount) -> Sequence[ActionField]:
             with _refused("name"):

@@ -131,7 +131,7 @@ class CasePages:
         return await self._context.show(visitor, "review_case.html", page_keys=KEYS, **facts, name=name, view=view)
 
     async def _facts(self, tx: Tx, visitor: Visitor, handler: ReviewHandler, view: ReviewView) -> dict[str, Any]:
-        """What the page shows in addition to the evidence."""
+        """The facts that the page shows besides the evidence."""
         known = await reviews.load_context(tx, handler, view.subject)
         decided = [one.decision.by for one in view.history.decisions]
         others = [one.decision.decision.by for one in known.decided if one.decision]

@@ -18,7 +18,7 @@ PATHS: Final = {
     "agentverification": REVIEWS,
     "monetarydonationverification": f"{REVIEWS}/verifications",
 }
-"""Where records with a dossier have their pages, by the type of their identifiers."""
+"""The paths of pages of records with a dossier, by ID type."""
 
 
 def dossier_links(id_type: str, name: str) -> list[tuple[str, str]]:

@@ -68,7 +68,7 @@ def _record(tx: Tx, request: ApiRequest, key: ApiKey | None) -> Record:
 
 
 def _filter(tx: Tx, given: Mapping[str, str]) -> ApiRequestFilter:
-    """What the address asks for. Raises CallRefused, with all that is wrong."""
+    """The filters of the query string. Raises CallRefused with all problems."""
     values: dict[str, Any] = {}
     reasons: list[str] = []
     for name, (member, parse, expected) in _PARAMETERS.items():
@@ -121,7 +121,7 @@ _PARAMETERS: Final[Mapping[str, tuple[str, Callable[[Tx, str], object | None], s
     "startDate": ("since", _moment, "a date such as 2026-11-21"),
     "endDate": ("before", _moment, "a date such as 2026-11-21"),
 }
-"""Of each parameter: the member of the filter, how it is read (None where it is wrong), and what it must be."""
+"""By parameter: the filter's field, its parser (None if invalid), and what it must be."""
 
 
 def _parse_cursor(text: str) -> UUID:

@@ -72,7 +72,7 @@ class ConfigurationPages:
 def _as_typed(
     shown: Configuration, entered_values: Mapping[str, str | list[str]], account: PartnerAccount
 ) -> Configuration:
-    """With what the form holds; a colour that is none is not shown."""
+    """The configuration with the form's values; an invalid colour is not shown."""
     return replace(
         shown,
         display_name=str(entered_values["branding.displayName"] or account.name)[:_LONGEST_NAME],
@@ -82,7 +82,7 @@ def _as_typed(
 
 
 def valid_colour(typed: str) -> str | None:
-    """The colour that was typed; None if it is none."""
+    """The entered colour; None if invalid."""
     try:
         colours.parse_colour(typed)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What members may do on the dashboard, and how lists of records are declared: pure."""
+"""Permissions of members on the dashboard, and declarations of record lists: pure."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ _VIEW: Final = frozenset(
         "validation_submissions",
     )
 )
-"""What every role looks at."""
+"""The read scopes of every role."""
 
 _MORE: Final[Mapping[Role, frozenset[str]]] = {
     "owner": frozenset({_EVERYTHING, PERSONAL}),
@@ -73,7 +73,7 @@ EXPORTERS: Final[Mapping[str, frozenset[Role]]] = {
     "Validations": frozenset({"owner", "reviewer"}),
     "Developers": frozenset({"owner", "developer"}),
 }
-"""Who downloads the lists of an area."""
+"""The roles that may export lists, by area."""
 
 EXPORT_RETENTION: Final = timedelta(days=7)
 """How long a file that a job prepared can be downloaded."""
@@ -82,13 +82,13 @@ VIEW_RETENTION: Final = timedelta(days=395)
 """How long it is kept who looked at which donor's data: thirteen months."""
 
 REPORT_READERS: Final[frozenset[Role]] = frozenset({"owner", "finance"})
-"""Who reads reports of money, and closes months."""
+"""The roles that may read financial reports and close months."""
 
 REFUNDERS: Final[frozenset[Role]] = frozenset({"owner", "finance", "support"})
-"""Who refunds donations; support up to the amount that owners set."""
+"""The roles that may refund donations; support up to the limit that owners set."""
 
 RECEIPT_SENDERS: Final[frozenset[Role]] = frozenset({"owner", "finance", "support"})
-"""Who sends a donor's receipt again."""
+"""The roles that may resend a donor's receipt."""
 
 
 def scopes_for_roles(roles: Iterable[Role]) -> frozenset[str]:
@@ -249,7 +249,7 @@ class RecordList:
     paged: bool = True
     """Whether the call returns it page by page."""
     template: str = "record.html"
-    """Of the page of one record."""
+    """The template of a record's page."""
     image: str = ""
     """The name of its records' picture: of the call that takes it, and of the page that sends it."""
     preview: bool = False

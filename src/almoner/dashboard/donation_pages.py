@@ -36,7 +36,7 @@ _DONE: Final = {
 }
 _VIEWS: Final = 20
 _GROUNDS: Final = ("failed_compliance", "payment_impossible")
-"""Why a donation is reassigned, as the donor is told."""
+"""Reasons for reassigning a donation, as shown to the donor."""
 
 
 class DonationPages:
@@ -117,7 +117,7 @@ class DonationPages:
         )
 
     async def _refundable(self, visitor: Visitor, donation: Record) -> int:
-        """What the visitor may refund of the donation, in minor units."""
+        """The amount that the visitor may refund, in minor units."""
         left = _left(donation)
         if has_scope(visitor.person.roles, _WRITE):
             return left
@@ -192,7 +192,7 @@ class DonationPages:
         return redirect_to(f"{own}?done=receipt")
 
     async def _views(self, visitor: Visitor, donation: Record) -> list[dict[str, object]]:
-        """Who looked at the donor's data last."""
+        """The most recent views of the donor's data."""
         partner = partner_of_visitor(visitor)
         async with self._context.db.read() as tx:
             donation_id = self._context.parse_id("donation", donation["id"])
@@ -208,7 +208,7 @@ class DonationPages:
 
 
 def _left(donation: Record) -> int:
-    """What of a received donation can go back, in minor units."""
+    """The amount of a donation that can still be refunded, in minor units."""
     return (
         0 if donation["status"] != "RECEIVED_PAYMENT" else int(donation["amount"] - (donation["refundedAmount"] or 0))
     )

@@ -145,7 +145,7 @@ async def _write_file(dependencies: JobDependencies, person: Person, export: Csv
 
 @file_tasks.job(REMOVE)
 async def remove_file(dependencies: JobDependencies, _context: JobContext, job: JobOf[RemoveFile]) -> Result:
-    """Remove a file that nobody may download any more."""
+    """Remove a file whose download has expired."""
     try:
         await dependencies.blobs.remove(job.details.key)
     except StorageUnavailable as away:

@@ -17,7 +17,7 @@ _IN_WORDS = frozenset(
 _MOMENTS = frozenset({"since", "due"})
 """Members that are timestamps, besides those that end in At."""
 _FIRST = frozenset({"requirements"})
-"""What a record waits for comes before all that is known about it."""
+"""Facts shown before all others: what a record waits for."""
 Label = Callable[[str], str]
 """The label of a field."""
 
@@ -114,6 +114,6 @@ def _fact(name: str, label: str, value: Any, currency: str | None, home: str, na
 
 
 def _path_of(name: str) -> str | None:
-    """Where the record of an identifier is shown: ``sandbox_donation_01k...`` or ``donation_01k...``."""
+    """The path of a record's page by its ID, with or without ``sandbox_``."""
     id_type = name.removeprefix("sandbox_").partition("_")[0]
     return PATHS_BY_ID_TYPE.get(id_type) if "_" in name else None

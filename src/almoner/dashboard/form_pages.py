@@ -134,7 +134,7 @@ class FormPages:
         )
 
     async def _choices(self, visitor: Visitor, field: FormField, entered_values: FormValues) -> Choices:
-        """What a field offers: pairs of value and words."""
+        """The options of a field: pairs of value and label."""
         texts = texts_of(self._context, visitor)
         none = ("", texts.text("dashboard.choice.none"))
         match field.kind:
@@ -153,7 +153,7 @@ class FormPages:
         return []
 
     async def _nonprofits(self, visitor: Visitor, ticked: Sequence[str]) -> Choices:
-        """Those that are ticked, then what the search found."""
+        """The selected nonprofits, then search results."""
         names = await self._records.organisation_names(visitor, ticked)
         found: Sequence[Record] = ()
         if (wanted := visitor.form_value(_FIND).strip()[:500]) and visitor.form_value("do") == _FIND:
@@ -168,7 +168,7 @@ class FormPages:
 
 
 def _described(organisation: Record) -> str:
-    """A nonprofit by its name, and what tells it from others of that name."""
+    """A nonprofit's name, with what distinguishes it from others of that name."""
     parts = (
         organisation["displayName"] or organisation["name"],
         organisation["registryId"],
@@ -187,7 +187,7 @@ def _form_key(visitor: Visitor) -> str | None:
 
 
 def _form_problems(refused: CallRefused, fields: Sequence[FormField], texts: PageTexts) -> Problems:
-    """The sentences of a refused form under its fields; what is about none stands under the first."""
+    """The errors of a form under their fields; those of no field are under the first."""
     labels = {field.member: texts.label(field.label) for field in fields}
     found: dict[str, Markup] = {}
     for reason in refused.reasons:

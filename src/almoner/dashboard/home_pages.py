@@ -1,4 +1,4 @@
-"""Where the dashboard begins: what needs attention, and what happened last."""
+"""The dashboard's home page: what needs attention, and recent activity."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -73,7 +73,7 @@ class HomePages:
         )
 
     async def _first_steps(self, visitor: Visitor, donations_total: int) -> list[FirstStep]:
-        """What a new partner does before it goes live, as far as it is done; none once all of it is."""
+        """The onboarding steps of a new partner with their state; empty once all are done."""
         if not visitor.person.has_role("owner", "developer"):
             return []
         partner, home = partner_of_visitor(visitor), visitor.place.home

@@ -56,7 +56,7 @@ class Member(Protocol):
 
     @property
     def address(self) -> str:
-        """The network address, for the audit log; empty where nobody is at a browser."""
+        """The network address, for the audit log; empty without a browser."""
         ...
 
 

@@ -61,7 +61,7 @@ from almoner.platform.pages.rendering import PageRenderer
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 RECORD_PATHS: Final = PATHS_BY_ID_TYPE | {"webhooksubscription": WEBHOOKS}
-"""Where the record of an identifier is shown, by its type, under the account's address."""
+"""The paths of record pages by ID type, relative to the account's path."""
 
 
 def _link(record_list: RecordList) -> NavigationLink:

@@ -77,5 +77,5 @@ class PreferencePages:
 
 @cache
 def _zone_names() -> list[str]:
-    """Those that are some territory's own, and UTC."""
+    """The time zones of territories, and UTC."""
     return ["UTC", *sorted(get_global("zone_territories").keys() & available_timezones())]

@@ -18,7 +18,7 @@ from almoner.validation.applications.configurations.domain import (
 KINDS: Final[tuple[FieldKind, ...]] = get_args(FieldKind)
 MAX_LANGUAGES: Final = 50
 _MOST_CHOICES: Final = 2 * MAX_CHOICES
-"""Those after these are counted only."""
+"""The maximum number of options shown; further ones are only counted."""
 _NONE: Final = "-"
 _NO_TEXT: Final = frozenset({"", _NONE, "\N{EN DASH}"})
 """The line of a choice without a text in a language."""

@@ -1,4 +1,4 @@
-"""What forms hold and send: typed texts as members of a call's body, and members of a record as typed texts."""
+"""Converts form values to members of an API request body, and back."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
@@ -22,7 +22,7 @@ _DAY: Final = timedelta(days=1)
 
 
 class _NoAmountError(Exception):
-    """What was typed is no amount."""
+    """The entered text is not an amount."""
 
 
 def blank_form(fields: Sequence[FormField]) -> dict[str, str | list[str]]:
@@ -137,7 +137,7 @@ def _minor(text: str, currency: str, texts: PageTexts) -> int:
 
 
 def _moment(text: str, texts: PageTexts, *, after: int) -> str:
-    """The beginning of a day, or of the day after it; what is none is for the call to refuse."""
+    """The start of a day, or of the next day; invalid text is left for the API to refuse."""
     try:
         day = date.fromisoformat(text) + after * _DAY
     except (ValueError, OverflowError):

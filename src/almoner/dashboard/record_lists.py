@@ -403,6 +403,6 @@ LISTS: Final = (
 )
 """In the order of the navigation."""
 PATHS_BY_ID_TYPE: Final = {one.id_type: one.path for one in LISTS}
-"""Where a record with an identifier of the type is shown."""
+"""The paths of record pages, by ID type."""
 SEARCHED_LISTS: Final = tuple(one for one in LISTS if one not in (ORGANISATIONS, CONFIGURATIONS, EVENTS, API_REQUESTS))
 """Whose records are in ``search_record``; nonprofits have a search of their own, events and requests none."""

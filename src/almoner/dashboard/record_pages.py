@@ -266,7 +266,7 @@ class RecordPages:
         return made
 
     async def _names(self, visitor: Visitor, records: Sequence[Record]) -> dict[str, str]:
-        """What the organisations of these records are called, by their identifiers."""
+        """The names of the records' organisations, by ID."""
         parts = [part for record in records for part in (record, record.get("eventData") or {})]
         given = {name for part in parts if isinstance(name := part.get("organisationId"), str)}
         given |= {name for part in parts for name in part.get("organisationIds") or ()}
@@ -281,7 +281,7 @@ class RecordPages:
 
 
 def _offered_actions(visitor: Visitor, record_list: RecordList, record: Record) -> list[RecordAction]:
-    """What the visitor may do to the record as it is."""
+    """The actions that the visitor can take on the record now."""
     return [
         action
         for action in record_list.actions

@@ -67,7 +67,7 @@ class SearchPages:
         return render_page(self._context, visitor, "search_hits.html", typed=typed, groups=groups, prefix="hits")
 
     async def _groups(self, visitor: Visitor, entered: str) -> list[SearchGroup]:
-        """What was found of each kind of record that the visitor may see."""
+        """Search results by kind of record, limited to those that the visitor may see."""
         if len(entered) < _SHORTEST:
             return []
         found = [
@@ -128,6 +128,6 @@ def _typed(visitor: Visitor) -> str:
 
 
 def _hit(cells: Sequence[Cell]) -> list[Cell]:
-    """What a hit shows of a row: its first cells, and how long ago it was created, which tells two of them apart."""
+    """The display of a search result: its first cells and its age, which tells duplicates apart."""
     made = [replace(one, column=_AGE) for one in cells[_SHOWN_COLUMNS:] if one.column.member == _AGE.member]
     return [*cells[:_SHOWN_COLUMNS], *made]

@@ -93,7 +93,7 @@ def query_words(entered: str) -> list[str]:
 
 
 def _words(text: str) -> Iterator[str]:
-    """What stands between blanks, as it is and in its parts; of an email address the parts before the @."""
+    """The words of a text, whole and in parts; of an email address, the parts of its local part and its domain."""
     for token in _fold(text).split():
         yield token[:_WORD]
         before, at, domain = token.partition("@")

@@ -1,4 +1,4 @@
-"""What owners set for their partner: the colour and the links of donors' and applicants' pages."""
+"""Partner settings for owners: colour and links of donors' and applicants' pages."""
 
 from dataclasses import replace
 from typing import Final

@@ -102,6 +102,6 @@ async def delete_expired(tx: Tx, limit: int) -> list[str | None]:
 
 @across_partners("sweep")
 async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
-    """Those of the keys that a file refers to."""
+    """The keys that a file refers to."""
     rows = await tx.fetch("select storage_key from csv_export where storage_key = any($1::text[])", list(keys))
     return {row["storage_key"] for row in rows}

@@ -12,7 +12,7 @@ from almoner.dashboard.record_lists import SUBMISSIONS
 from almoner.dashboard.record_pages import RecordPages
 
 _DECIDES: Final = "validation_submissions:write"
-"""Who works on applications is shown applicants' documents."""
+"""The scope that shows applicants' documents."""
 
 
 class SubmissionPages:

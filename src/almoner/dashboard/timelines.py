@@ -1,4 +1,4 @@
-"""What happened to a donation, what it waits for and what comes next: pure, from the record as partners read it."""
+"""The timeline of a donation: past, pending and coming steps; pure, from the record as partners read it."""
 
 from collections.abc import Mapping
 from typing import Any, Literal

@@ -173,7 +173,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = _invert(_SPELLINGS)
 
 
 def expand_abbreviation(spelling: str) -> str:
-    """The word that an abbreviation stands for; unchanged if unknown or ambiguous."""
+    """The full word of an abbreviation; unchanged if unknown or ambiguous."""
     found = WORDS.get(spelling, ())
     return found[0] if len(found) == 1 else spelling
 

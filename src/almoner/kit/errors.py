@@ -120,7 +120,7 @@ class Forbidden(Problem):
 
 
 class AccountPaused(Forbidden):
-    """The operators of the service let nobody donate through the partner."""
+    """The operators have paused donations through the partner."""
 
     message = "This account is paused"
 

@@ -10,7 +10,7 @@ _MODULUS: Final = 97
 _LIKE: Final = re.compile(rf"(?=RF([0-9]{{2}}[0-9A-Z]{{{LENGTH}}}))", re.ASCII)
 _SPACED: Final = re.compile(r"[\s.\-/]+")
 _MISREAD: Final = str.maketrans("OIL", "011")
-"""Bodies are Crockford's base32, which has none of these: whoever typed one has misread a digit."""
+"""Letters that Crockford's base32 does not have, typed for the similar digit."""
 
 
 def creditor_reference(body: str) -> str:

@@ -17,5 +17,5 @@ UnsetType = Literal[Unset.UNSET]
 
 
 def value_or_current(value: T | UnsetType, current: T) -> T:
-    """The new value if the caller named the field, else the current one."""
+    """The new value if the caller set the field; otherwise the current one."""
     return current if value is UNSET else value

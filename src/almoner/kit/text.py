@@ -29,7 +29,7 @@ _LINKING: Final = re.compile(
     r"|(?<=\S)[@\ufe6b\uff20](?=\S)"
     r"|[/\\\u2044\u2215\uff0f](?=[/\\\u2044\u2215\uff0f])"
 )
-"""What makes an address of what stands around it. The full stops of other scripts are read as dots."""
+"""What joins the surrounding text to a link. Full stops of other scripts count as dots."""
 _JOINERS: Final = frozenset("\u200c\u200d")
 _JOINED: Final = frozenset(
     "ARABIC SYRIAC MANDAIC NKO MONGOLIAN DEVANAGARI BENGALI GURMUKHI GUJARATI ORIYA TAMIL TELUGU KANNADA MALAYALAM "
@@ -41,7 +41,7 @@ _JOINED_BLOCKS: Final = (range(0x0600, 0x08FF), range(0x0900, 0x1100), range(0x1
 _SELECTED: Final = (
     "\u1000-\u109f\u2000-\u33ff\u3400-\u9fff\ua840-\ua87f\uf900-\ufaff\U0001f000-\U0001faff\U00020000-\U0003ffff"
 )
-"""What a variation selector may follow: symbols, and letters of East Asia."""
+"""Characters that a variation selector may follow: symbols, and East Asian letters."""
 _SELECTORS: Final = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _LONGEST_TYPED: Final = 20_000
 _MOST_MARKS: Final = 30
@@ -52,7 +52,7 @@ _PLAIN_SIGNS: Final = str.maketrans(
     | dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\ufe63", "-")
     | dict.fromkeys(_JOINERS)
 )
-"""What keyboards put in place of an ASCII sign, where nothing but ASCII can be meant."""
+"""Typographic variants of ASCII characters, replaced where only ASCII is valid."""
 
 
 def _class_of(signs: Iterable[int]) -> str:

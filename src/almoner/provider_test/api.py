@@ -100,7 +100,7 @@ class ChargeBody(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class CardResponse(msgspec.Struct, frozen=True, rename="camel"):
-    """What may be known of the card."""
+    """The visible details of a card."""
 
     brand: str
     last_four: str
@@ -134,7 +134,7 @@ class PaymentResponse(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DeletedResponse(msgspec.Struct, frozen=True, rename="camel"):
-    """What was deleted."""
+    """The ID of a deleted object."""
 
     id: str
     deleted: bool = True
@@ -210,7 +210,7 @@ class MerchantApi:
         return [Route(path, self._authorised(call), methods=[name]) for name, path, call in calls]
 
     def _authorised(self, call: _Call) -> _Call:
-        """The call for whoever has the secret."""
+        """Require the secret for a call."""
 
         async def answer(request: Request) -> Response:
             given = request.headers.get("authorization", "").encode()
@@ -276,7 +276,7 @@ class MerchantApi:
         return _json_response(_method_response(found))
 
     async def delete_payment_method(self, request: Request) -> Response:
-        """Delete a saved card; it is charged no more."""
+        """Delete a saved card, which can no longer be charged."""
         async with self.database.write() as tx:
             await service.delete_payment_method(tx, request.path_params["customer"], request.path_params["id"])
         return _json_response(DeletedResponse(request.path_params["id"]))
@@ -463,7 +463,7 @@ def _new_payment(asked: PaymentBody | SetupBody, now: datetime) -> Payment:
 
 
 async def _read_call(request: Request, form: type[T]) -> T | Response:
-    """The body of a call that makes something, with its key there; else what is wrong with it."""
+    """Read the body of a call that requires an Idempotency-Key; else return the error response."""
     if not 1 <= len(request.headers.get("idempotency-key", "")) <= 255:
         return _error_response(400, "idempotency_key_missing", "Send an Idempotency-Key of 1 to 255 characters.")
     body = await _read_body(request)

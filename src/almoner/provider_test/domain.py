@@ -25,7 +25,7 @@ DISPUTED_AFTER: Final = timedelta(days=1)  # settled 9
 EVIDENCE_WITHIN: Final = timedelta(days=7)
 WINNING_EVIDENCE: Final = "winning_evidence"
 LOSING_EVIDENCE: Final = "losing_evidence"
-"""What an explanation contains that decides a dispute at once."""
+"""Text in an explanation that makes a dispute lost at once."""
 
 ATTEMPT_FAILED: Final = "attempt_failed"
 """The webhook for a declined card after which another one may be tried; ``failed`` reports the last one."""
@@ -190,7 +190,7 @@ class Dispute:
 
     @property
     def evidence_due_at(self) -> datetime | None:
-        """Until when evidence is accepted; None if it is not, or no more."""
+        """Until when evidence is accepted; None if it is not or no longer."""
         accepts = self.status == "open" and self.evidence_submitted_at is None
         return self.opened_at + EVIDENCE_WITHIN if accepts else None
 

@@ -22,7 +22,7 @@ from almoner.provider_test.domain import TEST_CARDS, CardForm, Payment
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _FORM_TARGETS: Final = ("https:", "http:")
-"""Where the card form may lead: the merchant's return address may send the donor on to a site unknown here."""
+"""Allowed form targets: the merchant's return URL may redirect to any site."""
 
 
 @dataclass(frozen=True, slots=True)

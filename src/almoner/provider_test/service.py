@@ -1,4 +1,4 @@
-"""What happens to a payment: created, tried with a card, confirmed at the bank, cancelled. No HTTP here."""
+"""The lifecycle of a payment: created, attempted with a card, authenticated, cancelled. No HTTP here."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -182,7 +182,7 @@ def new_refund_id() -> str:
 async def refund_payment(
     tx: Tx, payment_id: str, amount: int, currency: str, key: str, new_id: str
 ) -> Refund | RefundRefusal:
-    """Send money back, once for each key; no more than was paid, which the payment's row keeps count of."""
+    """Refund a payment, once for each key and up to the paid amount, which is tracked in the payment's row."""
     payment = await store.lock_payment(tx, payment_id)
     if payment is None:
         return RefundRefusal.NO_SUCH_PAYMENT

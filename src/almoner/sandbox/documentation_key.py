@@ -23,7 +23,7 @@ from almoner.platform.pages.headers import NO_PAGE
 PATH: Final = "/sandbox/documentation-key"
 SANDBOX_FILE: Final = "sandbox.json"
 _ROLES: Final[tuple[Role, ...]] = ("owner", "developer")
-"""Who may create keys."""
+"""Roles that may create keys."""
 
 
 class DocumentationKey:

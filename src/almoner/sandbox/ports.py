@@ -1,4 +1,4 @@
-"""What the sandbox's tools need from the built-in payment provider."""
+"""Interfaces of the built-in payment provider that the sandbox's tools need."""
 
 from typing import Protocol
 

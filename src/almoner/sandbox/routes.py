@@ -56,7 +56,7 @@ _REFUSALS: Final = tuple(
         )
     )
 )
-"""What the moves may refuse."""
+"""The errors of simulated actions."""
 
 
 def sandbox_routes(clock: SandboxClock, simulation: Simulation) -> Routes:

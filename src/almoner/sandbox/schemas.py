@@ -93,7 +93,7 @@ _REASONS: Final[Mapping[str, Sequence[str]]] = {
 
 
 def _check_reason(value: object, info: ValidationInfo) -> object:
-    """Of all codes, those of the record that is named are told."""
+    """Refuse a reason code that the given record cannot have, listing the possible ones."""
     record = str(info.data.get("id", ""))
     codes = next((codes for kind, codes in _REASONS.items() if f"{kind}_" in record), None)
     if codes is not None and value not in codes:

@@ -25,7 +25,7 @@ SimulatedAction = Callable[[Partner, UUID, SimulateBody], Awaitable[ResponseReco
 """Performs one action on a record of the partner, in its own transactions, and returns the record. Raises NotFound."""
 
 SimulatedActions = Mapping[tuple[str, str], SimulatedAction]
-"""What can be done, by the type of the identifier and the action."""
+"""All actions, by ID type and action name."""
 
 
 class UnknownRecord(BadRequest):

@@ -91,7 +91,7 @@ class _Donors:
             return sessions.serialise_for_api(tx, await sessions.get(tx, partner, session_id))
 
     async def _gift(self, partner: Partner, session: DonationSession, body: SimulateBody) -> DonationDetails:
-        """What the donor chooses, and agrees to as on the page. Raises IncorrectParams."""
+        """The donor's choices, with the consents of the page. Raises IncorrectParams."""
         gift = _gift_of(body, body.currency_code or session.currency or _FALLBACK_CURRENCY)
         gift = replace(gift, designation=_designation(body, session), dedication=body.dedication)
         if body.dedication is not None and not session.options.dedication:
@@ -142,7 +142,7 @@ class _Donors:
             return donations.serialise_for_api(tx, await donations.get(tx, partner, donation_id))
 
     async def _report_to_bank(self, donation: Donation, body: SimulateBody) -> ResponseRecord | None:
-        """Our bank tells of a transfer under the reference of a donation; None when it is paid otherwise."""
+        """Report a bank transfer with the donation's reference; None if it is paid otherwise."""
         async with self._db.write() as tx:
             payment = await bank_transfers.find_newest_payment(tx, donation)
             if payment is None or payment.provider_payment is None:

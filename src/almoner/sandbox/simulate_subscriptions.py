@@ -42,11 +42,11 @@ class _SavedCards:
         )
 
     async def expire_card(self, partner: Partner, plan_id: UUID, _body: SimulateBody) -> ResponseRecord:
-        """The plan's card expires; the provider tells of it as its next charge is declined. Raises as ``fail_next``."""
+        """Expire the plan's card; the provider declines its next charge. Raises as ``fail_next``."""
         return await self._act(partner, plan_id, lambda saved: self._simulator.expire_card(saved.customer, saved.id))
 
     async def renew_card(self, partner: Partner, plan_id: UUID, _body: SimulateBody) -> ResponseRecord:
-        """The bank of the plan's card renews it, and the provider tells of it. Raises as ``fail_next``."""
+        """Renew the plan's card; the provider reports this. Raises as ``fail_next``."""
         return await self._act(partner, plan_id, lambda saved: self._simulator.renew_card(saved.customer, saved.id))
 
     async def _act(

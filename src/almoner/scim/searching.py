@@ -68,7 +68,7 @@ class Search:
         return SearchResult(len(rows) if whole else await self._total(tx), _resource_keys(rows))
 
     async def _by_cursor(self, tx: Tx, position: PagePosition | None) -> SearchResult:
-        """Return a page by cursor. Only the first has the total (optional by RFC 9865 2), so that others need not count."""
+        """Return a page by cursor. Only the first has the total (optional by RFC 9865 2): others need not count."""
         parameters, beyond = SqlParameters(*self._parameters.values), "true"
         if position is not None:
             beyond = self._order.beyond_position_sql(position, parameters)
