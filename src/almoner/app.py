@@ -30,14 +30,14 @@ from almoner.wiring import Services
 
 
 def describe_api(routes: Iterable[Routes], events: Iterable[EventType], ids: Ids, server: str) -> bytes:
-    """The interface description as JSON, readable."""
+    """Serialise the API description as indented JSON."""
     endpoints = [endpoint for group in routes for endpoint in group.endpoints]
     described = build_description(endpoints, ids, server, __version__, list(events))
     return msgspec.json.format(msgspec.json.encode(described), indent=2) + b"\n"
 
 
 class _PathDispatcher:
-    """/v1 goes to the declared endpoints, /scim/v2 to SCIM, everything else to the pages."""
+    """Routes /v1 to the declared endpoints, /scim/v2 to SCIM, and everything else to the pages."""
 
     def __init__(self, api: ApiApplication, scim: LazyApplication, pages: Router) -> None:
         self._api = api

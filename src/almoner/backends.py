@@ -11,7 +11,7 @@ _SANDBOX_SENDER = "Almoner sandbox <sandbox@almoner.example>"
 
 
 def build_storage(settings: Settings) -> Storage:
-    """The storage of documents, opened on first use. Raises ValueError for an address that is none."""
+    """The document storage, opened on first use. Raises ValueError for an invalid URL."""
     return lazy.build_storage(settings.documents_url, settings.documents_folder, settings.documents_endpoint or None)
 
 
@@ -19,7 +19,7 @@ def build_mail_transport(settings: Settings, db: Database) -> MailTransport:
     """The mail server, or the sandbox's mailbox."""
     sender = settings.mail_from or _SANDBOX_SENDER
     if settings.mail_url is None:
-        from almoner.adapters.mail_sandbox import SandboxMailbox  # commands need neither
+        from almoner.adapters.mail_sandbox import SandboxMailbox  # not needed by commands
 
         return SandboxMailbox(db, sender)
     from almoner.adapters.mail_smtp import SmtpTransport

@@ -15,7 +15,7 @@ def commit() -> str | None:
 
 
 def _checked_out(git: Path) -> str | None:
-    """What HEAD of a checkout is, read without git, which a server need not have."""
+    """The commit of a checkout's HEAD, read without git, which a server may not have."""
     try:
         head = (git / "HEAD").read_text().strip()
         if not head.startswith("ref: "):

@@ -1,4 +1,4 @@
-"""Probes of what a deployment needs besides its database, with advice: for `almoner check` and workers."""
+"""Probes of a deployment's external dependencies, with advice: for `almoner check` and workers."""
 
 import asyncio
 import ssl
@@ -28,15 +28,18 @@ _CERTIFICATE_ADVICES: Final = {
         "add the authority to the trusted certificates of this machine (update-ca-certificates).",
     ),
 }
-"""By OpenSSL's code: another name, no trusted issuer. What is not here is solved by a new certificate."""
+"""Advice by OpenSSL's error code: other name, untrusted issuer. Other errors need a new certificate."""
 _CERTIFICATE_SECONDS: Final = 5.0
-"""How long a host may take to show its certificate: what cannot be reached from here is no failure."""
+"""How long to wait for a host's certificate; a host that cannot be reached from here does not fail the check."""
 CERTIFICATE_NOTICE: Final = timedelta(days=14)
-"""How long before it expires a certificate has to be renewed."""
+"""How long before its expiry a certificate must be renewed."""
 
 
 def build_external_probes(settings: Settings, clock: Clock, mail_to: str | None = None) -> Sequence[NamedProbe]:
-    """Mail server, storage of documents, payment provider, DNS, certificates and disk. ``mail_to``: gets a message."""
+    """Mail server, document storage, payment provider, DNS, certificates and disk.
+
+    ``mail_to``: receives a test email.
+    """
 
     async def mail() -> CheckResult:
         found = await backends.check_mail_server(settings, clock, mail_to)

@@ -120,14 +120,14 @@ _PARTNERS_BY_ORGANISATION = (
     monitoring.partners_following,
     eligibility.partners_following,
 )
-"""ScreenedSubject says which partners follow an organisation."""
+"""Functions that list the partners following an organisation, for ``ScreenedSubject``."""
 
 _BLOB_REFERENCES = (
     dashboard_exports.list_referenced_blob_keys,
     dispute_evidence.list_referenced_blob_keys,
     import_uploads.list_referenced_blob_keys,
 )
-"""Files in the document storage that belong to no document."""
+"""Functions that list the references to files in the document storage that belong to no document."""
 
 
 class WatchlistScreening:
@@ -301,7 +301,7 @@ NOTIFICATIONS: tuple[Notification[Any], ...] = (
     *form_jobs.notifications,
     *dashboard_exports.notifications,
 )
-"""Emails that need nothing of the deployment."""
+"""The emails without dependencies on the deployment."""
 
 
 def email_kinds() -> frozenset[str]:
@@ -310,7 +310,7 @@ def email_kinds() -> frozenset[str]:
 
 
 def _mail_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
-    """What writes to people, and what decides that it does."""
+    """The tasks that send emails, and the decisions that trigger them."""
     mailer = notifications_jobs.Mailer(parts.db.deployment, parts.catalogues, parts.mail_transport)
     return [
         notifications_jobs.tasks.collected,
@@ -330,7 +330,7 @@ def _mail_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
 
 
 def _provider_tasks(parts: BackgroundParts) -> list[BackgroundTasks]:
-    """What asks the payment provider."""
+    """The tasks that call the payment provider."""
     provider = parts.provider
     if provider is None:
         return []

@@ -1,4 +1,4 @@
-"""All pages of one server, built from its parts. Loaded where pages are served: a worker needs none of them."""
+"""All pages of a server, built from its parts. Imported only where pages are served, so not by workers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -96,7 +96,7 @@ class PageParts:
 
 
 def build_pages(parts: PageParts) -> list[BaseRoute]:
-    """The routes of all pages, in the order in which they are looked up."""
+    """The routes of all pages, in matching order."""
     db, catalogues, limiter = parts.db, parts.catalogues, parts.limiter
     return [
         *assets.ROUTES,
@@ -117,11 +117,11 @@ _NAVIGATION: tuple[NavigationLink, ...] = (
     *operators_pages.LINKS,
     *console_links.LAST_LINKS,
 )
-"""What the pages of people who sign in lead to, besides "your account", in this order."""
+"""The navigation entries for signed-in people besides "your account", in display order."""
 
 
 def _people_pages(parts: PageParts) -> list[BaseRoute]:
-    """Pages of members and operators, and what answers beside them."""
+    """The pages of members and operators, and their not-found pages."""
     db, catalogues, limiter = parts.db, parts.catalogues, parts.limiter
     api, rules, outbound = parts.api, parts.rules, parts.outbound
     pages = PageRenderer(db.deployment, accounts_pages.TEMPLATES, catalogues)
@@ -152,7 +152,7 @@ def _people_pages(parts: PageParts) -> list[BaseRoute]:
 
 
 def _console_routes(parts: PageParts, gate: PageGuard, beside: Sequence[Route]) -> list[Route]:
-    """The pages of operators that are imported on first use, and what answers beside them and the others."""
+    """The operators' pages, which are imported on first use, and their not-found pages."""
     from almoner.console import pages as console_pages  # on first use: few people open them
     from almoner.console.context import ConsoleContext, ConsoleServices
     from almoner.giving.banking.payment_files import service as payment_files
@@ -230,7 +230,7 @@ def _giving_pages(
 
 
 def _regular_donation_pages(context: PaymentContext, catalogues: TranslationCatalogues) -> list[BaseRoute]:
-    """Where donors change their regular donations, and end a Gift Aid declaration."""
+    """The pages on which donors change regular donations or cancel a Gift Aid declaration."""
     db, card = context.db, CardChangeContext(context.db, context.provider)
     payments = DonorPayments(
         context.provider.origin,
@@ -245,14 +245,14 @@ def _regular_donation_pages(context: PaymentContext, catalogues: TranslationCata
 
 
 def _payee_pages(db: Database, catalogues: TranslationCatalogues) -> list[BaseRoute]:
-    """Where nonprofits say whether they want what is given for them, and whether an account is their own."""
+    """The pages on which nonprofits accept or decline donations and confirm bank accounts."""
     confirmations = ConfirmationPages(db, PageRenderer(db.deployment, CONFIRMATION_TEMPLATES, catalogues))
     accounts = AccountNoticePages(db, PageRenderer(db.deployment, ACCOUNT_TEMPLATES, catalogues))
     return [*confirmations.routes(), *accounts.routes()]
 
 
 def _agent_pages(db: Database, catalogues: TranslationCatalogues) -> list[BaseRoute]:
-    """Where applicants confirm, and nonprofits answer."""
+    """The pages on which applicants confirm and nonprofits reply."""
     agents = AgentPages(db, PageRenderer(db.deployment, AGENT_TEMPLATES, catalogues))
     routes = agents.routes()
     return [
@@ -273,7 +273,7 @@ def _validation_pages(
 def _form_pages(
     db: Database, catalogues: TranslationCatalogues, intake: UploadIntake, limiter: RateLimiter
 ) -> list[BaseRoute]:
-    """The hosted form of applications, and where they stand."""
+    """The hosted form of applications, and their status pages."""
     pages = PageRenderer(db.deployment, APPLICATION_TEMPLATES, catalogues)
     form = FormPages(db, pages, limiter)
     routes = [*form.routes(), *FormDocumentPages(db, pages, intake).routes()]

@@ -48,11 +48,11 @@ class ConnectedProvider(PaymentProvider, Protocol):
         """Fetches payout reports, if the provider publishes them by API."""
 
     async def close(self) -> None:
-        """Close them."""
+        """Close the connections."""
 
 
 def own_bank_accounts(settings: Settings) -> Mapping[str, BankDetails]:
-    """Our own accounts by currency, which donors may transfer to. Raises UnsafeSettings."""
+    """Our bank accounts for donors' transfers, by currency. Raises UnsafeSettings."""
     if settings.bank_accounts is None:
         return {}
     try:
@@ -107,7 +107,7 @@ def build_payment_simulator(settings: Settings, db: Database) -> PaymentSimulato
 
 
 class StripeCheck(NamedTuple):
-    """Whether the account is set up as it must be, and a sentence about what was found."""
+    """Whether the account is set up correctly, and a sentence about it."""
 
     ok: bool
     message: str
@@ -134,7 +134,7 @@ async def check_stripe(settings: Settings) -> StripeCheck | None:
         await provider.fetch("cs_almoner_check")
     except NoSuchPayment:
         told, endpoint = await provider.describe_webhook_endpoint(f"{settings.base_urls.api}/callbacks/stripe")
-        # In the sandbox the Stripe CLI may forward events, which is no endpoint.
+        # In the sandbox the Stripe CLI may forward events, without an endpoint.
         return StripeCheck(told or settings.sandbox, f"{settings.stripe_api_url} accepts the key; {endpoint}")
     finally:
         await provider.close()

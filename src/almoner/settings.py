@@ -42,7 +42,7 @@ REQUIRED_IN_PRODUCTION = {
     "privacy_url": "your privacy notice, which pages and emails link to, or `none` if you have none",
     "contact_email": "the address where donors and applicants can ask for help, or `none` if there is none",
 }
-"""What production requires, and what to say of each."""
+"""The settings that production requires, with their descriptions."""
 
 
 class UnsafeSettings(Exception):
@@ -59,7 +59,7 @@ NoticeUrl = Annotated[str, AfterValidator(settings_values.check_notice_url)]
 
 
 class Settings(BaseSettings):
-    """All settings. Addresses carry no trailing slash."""
+    """All settings. URLs have no trailing slash."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, extra="ignore", frozen=True, validate_default=True, env_ignore_empty=True
@@ -368,7 +368,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Values given in code, then the environment; no files."""
+        """Read values given in code, then the environment; no files."""
         return init_settings, env_settings
 
     @property
@@ -388,7 +388,7 @@ class Settings(BaseSettings):
 
     @property
     def base_urls(self) -> BaseUrls:
-        """Base addresses of API and pages."""
+        """The base URLs of the API and pages."""
         api = self.api_url or f"http://localhost:{self.port}"
         return BaseUrls(api=api, pages=self.pages_url or api)
 
@@ -415,12 +415,12 @@ class Settings(BaseSettings):
 
     @property
     def provider_base_url(self) -> str:
-        """Base address of the test payment provider."""
+        """The base URL of the test payment provider."""
         return self.provider_url or f"http://localhost:{self.port + 1}"
 
     @property
     def audit_heads_folder(self) -> Path:
-        """Where signed heads of the audit log go."""
+        """The folder for signed heads of the audit log."""
         return self.audit_heads or self.data_dir / "audit-heads"
 
     @property
@@ -435,7 +435,7 @@ class Settings(BaseSettings):
 
     @property
     def documents_folder(self) -> Path:
-        """Where documents lie without an address of their own."""
+        """The folder for documents if no storage URL is set."""
         return self.data_dir / "documents"
 
     @property
@@ -445,22 +445,22 @@ class Settings(BaseSettings):
 
     @property
     def watchlists_folder(self) -> Path:
-        """Where fetched files of watch lists lie."""
+        """The folder for downloaded watch lists."""
         return self.data_dir / "watchlists"
 
     @property
     def registers_folder(self) -> Path:
-        """Where fetched files of registers lie."""
+        """The folder for downloaded registers."""
         return self.data_dir / "registers"
 
     @property
     def secret_key_rate(self) -> Rate:
-        """The limit of a secret key (settled 8)."""
+        """The rate limit of a secret key (settled 8)."""
         return self.rate_limit_secret or (Rate(25, 50) if self.sandbox else Rate(100, 200))
 
     @property
     def key_rates(self) -> Mapping[str, Rate]:
-        """The limit of a key by its kind."""
+        """The rate limits by kind of key."""
         return {
             "secret": self.secret_key_rate,
             "publishable": self.rate_limit_publishable,
@@ -545,7 +545,7 @@ def passed_file_count(process: int) -> int:
 
 
 def notify_socket() -> str | None:
-    """Where a service manager listens for states, if it does."""
+    """The service manager's notification socket, if there is one."""
     return os.environ.get("NOTIFY_SOCKET") or None
 
 
@@ -577,7 +577,7 @@ _FORMS = {
     "string_too_short": "must have {min_length} characters or more",
     "string_too_long": "must have {max_length} characters or less",
 }
-"""How problems are said that pydantic finds, by their type."""
+"""The texts of pydantic's errors, by type."""
 
 
 def _problem_sentence(problem: Mapping[str, Any]) -> str:

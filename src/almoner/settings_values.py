@@ -1,6 +1,6 @@
-"""How the values of settings are read: what a variable says becomes what is meant, or a ValueError says why not.
+"""Parses and checks the values of settings; raises ValueError with the reason.
 
-Messages begin with ``must``: the name of the variable is put before them.
+Messages begin with ``must``: the variable's name is put before them.
 """
 
 import re
@@ -23,7 +23,7 @@ from almoner.platform.crypto import MASTER_KEY_BYTES
 from almoner.platform.outbound.email_addresses import is_email_address
 
 NO_NOTICE: Final = "none"
-"""States that a deployment has no such notice."""
+"""Declares that a deployment has no such notice."""
 _MAX_URL_LENGTH: Final = 2000
 NO_SCANNER: Final = "none"
 FEE: Final = r"^[0-9]{1,4}( [A-Z]{3}:[0-9]{1,7})*$"
@@ -36,7 +36,7 @@ _DATABASE_OPTIONS: Final = (
 _HOST: Final = re.compile(
     r"(?=.{1,253}$)(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)*[^\W_](?:[\w-]{0,61}[^\W_])?|[0-9a-f.]*:[0-9a-f:.]+"
 )
-"""A name of a host, or an IPv6 address."""
+"""A host name, or an IPv6 address."""
 _STRIPE_KEY: Final = re.compile(r"(?:sk|rk)_(?:test|live)_[0-9A-Za-z]{4,250}", re.ASCII)
 _STRIPE_SECRET: Final = re.compile(r"whsec_[0-9A-Za-z]{4,200}", re.ASCII)
 
@@ -94,11 +94,11 @@ def check_master_key(value: SecretStr) -> SecretStr:
 
 
 def check_database_url(value: SecretStr) -> SecretStr:
-    """The address of a PostgreSQL database; of several servers the one that takes writes."""
+    """The URL of a PostgreSQL database; with several servers, the one that accepts writes."""
     text = value.get_secret_value()
     try:
         parts = urlsplit(text)
-    except ValueError:  # of an IPv6 address
+    except ValueError:  # from an invalid IPv6 address
         parts = urlsplit("")
     if parts.scheme not in {"postgresql", "postgres"} or not parts.path.strip("/"):
         raise ValueError("must look like postgresql://role:password@host:5432/almoner")
@@ -132,7 +132,7 @@ def check_mail_url(value: SecretStr) -> SecretStr:
 
 
 def check_mail_from(value: str) -> str:
-    """A sender, or nothing."""
+    """Check a sender; empty is allowed."""
     name, address = parseaddr(value)
     one = len(getaddresses([value])) == 1 and value.count("<") <= 1 and value.isprintable()
     if value and (not one or not is_email_address(address) or (name and not value.endswith(">"))):
@@ -141,7 +141,7 @@ def check_mail_from(value: str) -> str:
 
 
 def check_base_url(value: str) -> str:
-    """An address without its last slash."""
+    """Check a URL; removes its trailing slash."""
     parts = _split_url(value)
     if value and (
         parts is None or parts.scheme not in {"http", "https"} or not _is_host(parts) or parts.query or parts.fragment
@@ -155,13 +155,13 @@ def _split_url(value: str) -> SplitResult | None:
     try:
         parts = urlsplit(value)
         fits = parts.port != 0 and value.isprintable() and " " not in value
-    except ValueError:  # of the port, or of an IPv6 address
+    except ValueError:  # from an invalid port or IPv6 address
         return None
     return parts if fits else None
 
 
 def _is_host(parts: SplitResult) -> bool:
-    """Whether the URL names a host, and no user."""
+    """Whether the URL has a host and no user name."""
     return bool(parts.hostname and _HOST.fullmatch(parts.hostname)) and parts.username is None
 
 
@@ -175,9 +175,9 @@ def check_notice_url(value: str) -> str:
 
 
 def check_time_zone(value: str) -> str:
-    """A name of the IANA time zone database."""
-    with suppress(ValueError, KeyError, OSError):  # to list all names reads six hundred files
-        if not value.startswith(("posix", "right")):  # the whole database once more, without and with leap seconds
+    """Check an IANA time zone name."""
+    with suppress(ValueError, KeyError, OSError):  # listing all names would read six hundred files
+        if not value.startswith(("posix", "right")):  # copies of the whole database, without and with leap seconds
             ZoneInfo(value)
             return value
     raise ValueError("must be a time zone such as America/New_York or Europe/London")
@@ -191,7 +191,7 @@ def check_contact_email(value: str) -> str:
 
 
 def check_documents_url(value: str | None) -> str | None:
-    """The address of an object store, or a folder."""
+    """Check the URL of an object store, or the path of a folder."""
     if value and urlsplit(value).scheme not in {"", "s3", "s3a", "gs", "az", "file"}:
         raise ValueError("must be s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or a folder")
     if value and "://" in value and not value.startswith("file:") and not urlsplit(value).netloc:
@@ -200,7 +200,7 @@ def check_documents_url(value: str | None) -> str | None:
 
 
 def check_scanner_url(value: str | None) -> str | None:
-    """The address of ClamAV's daemon, or ``none``."""
+    """Check the address of ClamAV's daemon, or ``none``."""
     parts = _split_url(value or "")
     fits = parts is not None and parts.scheme == "clamd" and bool(parts.hostname or len(parts.path) > 1)
     if value and value != NO_SCANNER and not fits:
@@ -209,7 +209,7 @@ def check_scanner_url(value: str | None) -> str | None:
 
 
 def check_token(value: SecretStr) -> SecretStr:
-    """A token that fits a header."""
+    """Check that a token can be sent in a header."""
     text = value.get_secret_value()
     if not text.isascii() or not text.isprintable() or " " in text:
         raise ValueError("must be of ASCII letters, digits and punctuation, without blanks")
@@ -217,14 +217,14 @@ def check_token(value: SecretStr) -> SecretStr:
 
 
 def check_stripe_key(value: SecretStr) -> SecretStr:
-    """A key of an account at Stripe."""
+    """Check a Stripe API key."""
     if not _STRIPE_KEY.fullmatch(value.get_secret_value()):
         raise ValueError("must be a secret or restricted key of Stripe, such as sk_test_... or rk_live_...")
     return value
 
 
 def check_stripe_webhook_secret(value: SecretStr) -> SecretStr:
-    """The signing secret of an endpoint at Stripe."""
+    """Check the signing secret of a Stripe webhook endpoint."""
     if not _STRIPE_SECRET.fullmatch(value.get_secret_value()):
         raise ValueError("must be the signing secret of an endpoint at Stripe, such as whsec_...")
     return value

@@ -23,7 +23,7 @@ _Source = TypeVar("_Source", bound=SourceFormat)
 
 
 class _LazySources(Mapping[str, _Source]):
-    """Readers by their codes, each imported when it is asked for: a server at rest reads no register."""
+    """Readers by code, each imported on first use: an idle server reads no registers."""
 
     def __init__(self, places: Mapping[str, str]) -> None:
         self._places = places
@@ -89,7 +89,7 @@ WATCHLIST_SOURCES: Mapping[str, WatchlistSource] = _LazySources(_WATCHLISTS)
 
 
 def get_watchlist_source(named: str) -> WatchlistSource:
-    """The reader of that list. Raises WatchlistRefused."""
+    """The reader of a watch list. Raises WatchlistRefused."""
     if named in WATCHLIST_SOURCES:
         return WATCHLIST_SOURCES[named]
     raise WatchlistRefused(f"{named!r} is not a list that is read: use one of {', '.join(WATCHLIST_SOURCES)}")
@@ -115,14 +115,14 @@ def get_register_source(named: str) -> RegisterSource:
 def build_register_refresh_context(
     settings: Settings, policy: AddressPolicy, outbound: OutboundClient, telemetry: Telemetry
 ) -> RegisterRefreshContext:
-    """Registers that refresh themselves. Raises UnsafeSettings when their schedule cannot be kept."""
+    """The context of scheduled register refreshes. Raises UnsafeSettings for an invalid schedule."""
     return RegisterRefreshContext(
         read_register_schedule(settings, policy), outbound, settings.registers_folder, telemetry
     )
 
 
 def read_register_schedule(settings: Settings, policy: AddressPolicy) -> tuple[Refresh, ...]:
-    """The schedule that the settings name, none by default. Raises UnsafeSettings."""
+    """The schedule in the settings; empty by default. Raises UnsafeSettings."""
     return _read_schedule(
         "ALMONER_REGISTER_SCHEDULE", settings.register_schedule, get_register_source, policy, ImportRefused
     )
@@ -131,7 +131,7 @@ def read_register_schedule(settings: Settings, policy: AddressPolicy) -> tuple[R
 def build_watchlist_refresh_context(
     settings: Settings, policy: AddressPolicy, outbound: OutboundClient, telemetry: Telemetry
 ) -> WatchlistRefreshContext:
-    """Watch lists that refresh themselves. Raises UnsafeSettings when their schedule cannot be kept."""
+    """The context of scheduled watch list refreshes. Raises UnsafeSettings for an invalid schedule."""
     return WatchlistRefreshContext(
         read_watchlist_schedule(settings, policy), outbound, settings.watchlists_folder, telemetry
     )
@@ -140,7 +140,7 @@ def build_watchlist_refresh_context(
 def read_watchlist_schedule(
     settings: Settings, policy: AddressPolicy
 ) -> tuple[refresh_schedule.ScheduledRefresh[WatchlistSource], ...]:
-    """The schedule that the settings name, none by default. Raises UnsafeSettings."""
+    """The schedule in the settings; empty by default. Raises UnsafeSettings."""
     return _read_schedule(
         "ALMONER_WATCHLIST_SCHEDULE", settings.watchlist_schedule, get_watchlist_source, policy, WatchlistRefused
     )

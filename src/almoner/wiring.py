@@ -171,7 +171,7 @@ class Services:
     tracing: "Tracing | None" = None
 
     async def close(self) -> None:
-        """Close what was opened."""
+        """Close all connections."""
         self.checker.close()
         await self.outbound.close()
         if self.provider is not None:
@@ -221,7 +221,7 @@ def _sandbox_tools(
 def build_simulation(
     context: PaymentContext, simulator: PaymentSimulator, rules: DisbursementRules, catalogues: TranslationCatalogues
 ) -> Simulation:
-    """All that the sandbox can do to records of partners."""
+    """The actions that the sandbox can simulate on partners' records."""
     db = context.db
     return Simulation(
         db.deployment.ids,
@@ -294,7 +294,7 @@ def _build_background_tasks(
 async def _build_document_storage(
     settings: Settings, db: Database, telemetry: Telemetry
 ) -> tuple[CopyWatch, BlobStore]:
-    """Where documents are kept, and whether this database is one of those that may remove any."""
+    """The document storage, and the watch that tells whether this database may delete from it."""
     storage = build_storage(settings)
     watch = CopyWatch(db, storage, settings.dsn, telemetry)
     await watch.check()
@@ -302,7 +302,7 @@ async def _build_document_storage(
 
 
 def _build_tracing(settings: Settings, clock: Clock) -> "Tracing | None":
-    """None where no traces are wanted: then nothing of it is imported."""
+    """The tracing; None if disabled, without importing it."""
     if not settings.traces_url:
         return None
     try:
@@ -367,7 +367,7 @@ def _with_pages(
     payment_context: PaymentContext | None,
     rules: DisbursementRules,
 ) -> Services:
-    from almoner.page_registry import PageParts, build_pages  # loaded by servers alone
+    from almoner.page_registry import PageParts, build_pages  # imported by servers only
 
     parts = PageParts(
         services.settings,
@@ -390,7 +390,7 @@ def _with_pages(
 
 
 def build_status_writer(services: Services) -> StatusWriter:
-    """What writes the static status page, for a worker."""
+    """The writer of the static status page, for a worker."""
     renderer = StatusRenderer(services.db, email_kinds())
     return StatusWriter(renderer, services.settings.status_folder, services.telemetry)
 
@@ -418,7 +418,7 @@ async def build_services(
     payment_context = None if provider is None else PaymentContext(db, provider, _card_testing_limits(settings))
     checker, intake = _build_upload_checks(settings, db, telemetry, blobs)
     routes = _api_routes(payment_context, rules, waiters)
-    member_api = ApiApplication(db, guard, routes)  # for jobs: the tools of the sandbox run these
+    member_api = ApiApplication(db, guard, routes)  # for jobs; without the sandbox's tools, which run jobs
     tasks = _build_background_tasks(settings, db, outbound, provider, catalogues, telemetry, blobs, member_api)
     background = BackgroundWorker(db, _traced(tracing, tasks), telemetry)
     routes = [*routes, *_sandbox_tools(settings, payment_context, rules, background, clock, catalogues)]

@@ -26,7 +26,7 @@ from almoner.wiring import Services, build_status_writer
 
 _NOTE_SECONDS: Final = 5.0
 _TURNS_OF_HISTORY: Final = 12
-"""What reads years of decisions is measured every so many times."""
+"""Metrics that read years of decisions are measured once in this many rounds."""
 
 
 async def run(services: Services, role: Role, stop: asyncio.Event) -> None:
@@ -59,12 +59,12 @@ async def run(services: Services, role: Role, stop: asyncio.Event) -> None:
 
 
 async def drain(services: Services) -> None:
-    """Run everything that is due now, and what follows from it."""
+    """Run everything that is due now, including work that follows from it."""
     await services.background.drain()
 
 
 async def _record_uses_and_metrics(services: Services, stop: asyncio.Event) -> None:
-    """Every few seconds: write down which keys were used, and measure what waits."""
+    """Store key uses and measure queues, every few seconds."""
     turns = count()
     while not stop.is_set():
         await wait_until_set(stop, _NOTE_SECONDS)

@@ -1,4 +1,4 @@
-"""Adapters whose libraries are large, made when something is first asked of them, or where they are set up."""
+"""Adapters with large libraries, which are created at their first call or at setup."""
 
 from collections.abc import Callable
 from pathlib import Path

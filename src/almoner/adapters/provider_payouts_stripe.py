@@ -132,7 +132,7 @@ class StripePayoutReports:
         return found[::-1]
 
     async def _names(self, moves: Sequence[_Transaction]) -> dict[str, str]:
-        """What we call the payments behind the transactions, by their PaymentIntents.
+        """Our IDs of the transactions' payments, by PaymentIntent.
 
         Stripe has no call for many at once, and answers 429 to too many: what was learnt until then is kept, so that
         whoever asks for the report again goes on from there.
@@ -165,7 +165,10 @@ def _unique_lines(moves: Sequence[_Transaction], names: dict[str, str]) -> tuple
 
 
 def _lines(move: _Transaction, names: dict[str, str]) -> Iterator[ReportLine]:
-    """What a transaction is to us. What is none of a payment is a line of its own name, for a person to clear up."""
+    """The payout lines of a transaction.
+
+    One without a payment becomes a line named by the transaction's ID, for a person to clarify.
+    """
     source, comes = _source(move), move.amount > 0
     kind = LineKind.PAYMENT if comes else LineKind.REFUND
     name = names.get(source.payment_intent) if source and source.payment_intent else None

@@ -19,7 +19,7 @@ from almoner.platform.outbound.lookups import open_http_session
 _T = TypeVar("_T", bound=msgspec.Struct)
 
 _RETRIES: Final = 2
-"""After a lost answer or while another call with the key is under way; three calls stay within a flow's lease."""
+"""Retries after a lost response or a concurrent call with the same key; three attempts fit a flow's lease."""
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=12, connect=3)
 _MOST_BYTES: Final = 4 * 1024 * 1024
 _API: Final = "https://api.stripe.com"
@@ -29,8 +29,8 @@ _OK: Final = 200
 _TROUBLE: Final = 500
 _TOO_OFTEN: Final = 429
 
-stripe.enable_telemetry = False  # it is told of nothing but our calls
-logging.getLogger("stripe").setLevel(logging.WARNING)  # it would log addresses and what is sent (V7)
+stripe.enable_telemetry = False  # send nothing to Stripe but our calls
+logging.getLogger("stripe").setLevel(logging.WARNING)  # it would log URLs and request data (V7)
 
 
 class _Http(stripe.HTTPClient):
@@ -50,13 +50,13 @@ class _Http(stripe.HTTPClient):
         return bool(super()._should_retry(response, *more, **named))
 
     def sleep_async(self, secs: float) -> Awaitable[None]:
-        """Wait between two tries."""
+        """Wait between two attempts."""
         return asyncio.sleep(secs)
 
     async def request_async(
         self, method: str, url: str, headers: Mapping[str, str], post_data: Any = None
     ) -> tuple[bytes, int, Mapping[str, str]]:
-        """One call. Raises APIConnectionError."""
+        """Send one request. Raises APIConnectionError."""
         if transactions.is_inside_transaction():
             raise RuntimeError("Stripe was called inside a transaction: call it before or after the transaction")
         self._identity.ensure_active()
@@ -74,7 +74,7 @@ class _Http(stripe.HTTPClient):
             raise stripe.APIConnectionError(type(error).__name__, should_retry=True) from error  # type: ignore[no-untyped-call]
 
     def close(self) -> None:
-        """Nothing that is not asynchronous is open."""
+        """Nothing to close: all connections are asynchronous."""
 
     async def close_async(self) -> None:
         """Close the connections."""
@@ -82,7 +82,7 @@ class _Http(stripe.HTTPClient):
 
 
 def _check_response(content: bytes, status: int) -> None:
-    """The library takes for granted that an answer is an object, and that of an error has one. Raises as it does."""
+    """Check that a response is an object, and an error response has one, as the library assumes. Raises its errors."""
     try:
         answer = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -95,7 +95,10 @@ def _check_response(content: bytes, status: int) -> None:
 
 
 class StripeConnection:
-    """Made and closed inside the event loop. ``client``: to be used inside ``translate_errors``."""
+    """The connection to Stripe, opened and closed inside the event loop.
+
+    ``client``: to be used inside ``translate_errors``.
+    """
 
     def __init__(
         self, key: str, api_url: str, *, retries: int = _RETRIES, identity: DeploymentIdentity | None = None

@@ -8,7 +8,7 @@ from typing import Final
 
 from almoner.kit.money import EXPONENTS, MAX_MINOR, Money
 
-# Decimals of an amount at Stripe, which are not those of ISO 4217 everywhere.
+# The decimals of Stripe's amounts, some of which differ from ISO 4217.
 _DECIMALS: Final = {
     0: "BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF",
     2: (
@@ -21,13 +21,13 @@ _DECIMALS: Final = {
     3: "BHD JOD KWD OMR TND",
 }
 THREE_DECIMAL_CURRENCIES: Final = frozenset(_DECIMALS[3].split())
-"""The last of their three decimals must be 0."""
+"""Currencies with three decimals; the last one must be 0."""
 
 
 _OTHERWISE: Final = {"MGA": (0, 2), "ISK": (2, 0), "UGX": (2, 0)}
-"""Decimals at Stripe and by ISO 4217, where we know that they differ."""
+"""Known differences: decimals at Stripe and in ISO 4217."""
 _GONE: Final = frozenset({"ANG", "BGN", "STD"})
-"""Listed by Stripe, and no currencies any more."""
+"""Listed by Stripe, but no longer currencies."""
 STRIPE_DECIMALS: Final = {code: decimals for decimals, codes in _DECIMALS.items() for code in codes.split()}
 
 
@@ -51,10 +51,10 @@ def check_currency_table(other: Mapping[str, int] = STRIPE_DECIMALS, ours: Mappi
 
 
 def _factors(ours: Mapping[str, int]) -> Mapping[str, int]:
-    """How many of Stripe's units one minor unit of ours is, where every amount of ours is one of Stripe's.
+    """The number of Stripe's units per minor unit, for currencies in which every amount can be converted.
 
     Left out are currencies that Stripe writes with fewer decimals than ISO 4217 has (MGA), takes in steps only (KWD and
-    the others of three decimals), or that are no currencies any more: nothing is rounded, and so nothing is lost.
+    the others of three decimals), and former currencies: no amount is ever rounded.
     """
     return {
         code: 10 ** (decimals - ours[code])

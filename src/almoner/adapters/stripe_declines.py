@@ -1,6 +1,6 @@
-"""What Stripe's reasons for a declined charge mean for the next one.
+"""Maps Stripe's decline reasons to how the next charge proceeds.
 
-After Stripe's decline codes, its advice, and the networks' own codes for cards that are never to be tried again.
+Based on Stripe's decline codes and advice codes, and the networks' codes for cards that must never be retried.
 """
 
 from typing import Final
@@ -25,7 +25,7 @@ _NEVER: Final = frozenset(
 )
 _NETWORK_STOPPED: Final = frozenset({"R0", "R1", "R3"})
 _VISA_NEVER: Final = frozenset({"04", "07", "12", "14", "15", "41", "43", "46", "57"})
-"""Visa's first category: the bank will never approve, and each further try is charged for."""
+"""Visa's first category: the bank will never approve, and each retry costs a fee."""
 _ADVICE_NEVER: Final = "03"
 _ADVICE_STOPPED: Final = "21"
 """Mastercard's advice: do not try again; the holder has cancelled the agreement."""
@@ -36,13 +36,13 @@ class _Card(msgspec.Struct, frozen=True):
 
 
 class _Tried(msgspec.Struct, frozen=True):
-    """The payment method that was tried."""
+    """The payment method of the charge."""
 
     card: _Card | None = None
 
 
 class ChargeError(msgspec.Struct, frozen=True):
-    """The error that Stripe keeps of a PaymentIntent's last try."""
+    """The error of a PaymentIntent's last charge attempt."""
 
     code: str | None = None
     decline_code: str | None = None

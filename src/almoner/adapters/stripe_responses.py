@@ -27,7 +27,7 @@ class PaymentMethod(msgspec.Struct, frozen=True):
 
 
 class PaymentIntent(msgspec.Struct, frozen=True):
-    """A PaymentIntent. ``on_behalf_of``, ``transfer_data``, ``application``: set when others have a hand in it."""
+    """A PaymentIntent. ``on_behalf_of``, ``transfer_data``, ``application``: set if other accounts are involved."""
 
     id: Annotated[str, msgspec.Meta(pattern=r"^pi_[0-9A-Za-z_]+\Z")]
     status: str
@@ -123,7 +123,7 @@ class ChargeList(msgspec.Struct, frozen=True):
 
 
 class Refund(msgspec.Struct, frozen=True):
-    """A refund. ``metadata``: ours has the key that it was asked for with."""
+    """A refund. ``metadata``: ours contains the idempotency key of its request."""
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
     amount: Amount

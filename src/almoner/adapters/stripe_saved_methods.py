@@ -1,4 +1,4 @@
-"""Cards that donors save at Stripe: charged without the donor, looked at, deleted, and saved anew.
+"""Donors' saved cards at Stripe: charged off-session, read, deleted and replaced.
 
 Each saved card has a Customer of its own, who is deleted with it. Stripe links later charges to the payment in which
 the donor agreed by Customer and PaymentMethod.
@@ -47,7 +47,7 @@ from almoner.giving.checkout.payments.domain import (
 from almoner.giving.checkout.payments.ports import OffSessionCharge, SetupOrder
 
 _FIRST_PAYMENT_KEY: Final = "almoner_first_payment"
-"""The key of the payment in which the donor agreed to later charges."""
+"""The metadata key of the payment in which the donor agreed to later charges."""
 _PAGE: Final = 100
 _CANCELLABLE: Final = frozenset({"requires_action", "requires_confirmation", "requires_capture"})
 _STATUSES: Final = {
@@ -64,13 +64,13 @@ class _DeclineError(msgspec.Struct, frozen=True):
 
 
 class _DeclinedCharge(msgspec.Struct, frozen=True):
-    """The answer to a charge that was declined."""
+    """The response to a declined charge."""
 
     error: _DeclineError
 
 
 class StripeSavedMethods:
-    """The calls about saved cards. ``mark``: of this installation. ``origin``: scheme and host of Stripe's pages."""
+    """The calls for saved cards. ``mark``: of this installation. ``origin``: scheme and host of Stripe's pages."""
 
     def __init__(self, line: StripeConnection, mark: str, origin: str) -> None:
         self._line = line
@@ -120,7 +120,7 @@ class StripeSavedMethods:
         return parse_response(answer, OffSessionIntent)
 
     async def find_charge(self, reference: str, customer: str) -> ProviderPayment | None:
-        """The charge that was made with this reference. Raises NoSuchPayment for a deleted customer."""
+        """Find the charge with this reference. Raises NoSuchPayment for a deleted customer."""
         more, asked = True, PaymentIntentListParams(customer=customer, limit=_PAGE)
         while more:
             with translate_errors("charges"):
@@ -142,7 +142,7 @@ class StripeSavedMethods:
         return parse_response(answer, OffSessionIntent)
 
     async def cancel(self, intent: OffSessionIntent) -> OffSessionIntent:
-        """End a charge that is not paid."""
+        """Cancel an unpaid charge."""
         if intent.status not in _CANCELLABLE:
             return intent
         with translate_errors(intent.id):
@@ -226,7 +226,7 @@ class StripeSavedMethods:
 
 
 def shown(intent: OffSessionIntent) -> ProviderPayment:
-    """A charge of a saved card as a payment."""
+    """Convert the charge of a saved card to a payment."""
     status = _STATUSES.get(intent.status, ProviderStatus.PROCESSING)
     paid = status is ProviderStatus.SUCCEEDED
     return ProviderPayment(

@@ -15,7 +15,7 @@ REFERENCE_KEY: Final = "almoner"
 DEPLOYMENT_KEY: Final = "almoner_deployment"
 """The metadata key that identifies our deployment; payments of other deployments at the same account are ignored."""
 AGREEMENT_KEY: Final = "almoner_agreement"
-"""The key of the version of the text by which the donor agreed to have the payment method saved."""
+"""The metadata key of the version of the text by which the donor agreed to have the payment method saved."""
 _LOCALES: Final = frozenset(
     "bg cs da de el en en-GB es es-419 et fi fil fr fr-CA hr hu id it ja ko lt lv ms mt nb nl pl pt pt-BR ro ru sk sl "
     "sv th tr vi zh zh-HK zh-TW".split()
@@ -28,13 +28,13 @@ def is_own(metadata: Mapping[str, object], mark: str) -> bool:
 
 
 def page_locale(language: str) -> str:
-    """The language of Stripe's pages that is nearest to ours."""
+    """The language of Stripe's pages that is closest to ours."""
     base = language.partition("-")[0]
     return next((one for one in (language, base) if one in _LOCALES), "auto")
 
 
 def to_stripe_amount(money: Money) -> int:
-    """The amount as Stripe writes it. Raises ProviderFailure."""
+    """Convert an amount to Stripe's units. Raises ProviderFailure."""
     try:
         return stripe_currencies.to_stripe_amount(money)
     except UnsupportedAmount as error:
@@ -42,7 +42,7 @@ def to_stripe_amount(money: Money) -> int:
 
 
 def from_stripe_amount(amount: int, currency: str) -> Money:
-    """The money that Stripe's amount is. Raises ProviderFailure."""
+    """Convert Stripe's amount. Raises ProviderFailure."""
     try:
         return stripe_currencies.from_stripe_amount(amount, currency)
     except UnsupportedAmount as error:

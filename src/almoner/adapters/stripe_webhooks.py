@@ -1,4 +1,4 @@
-"""Stripe's notices: who signed them, when, and which payment they are about."""
+"""Parses Stripe's webhooks: signature, time, and the payment concerned."""
 
 import hmac
 import re
@@ -15,15 +15,15 @@ _log: Final = get_logger("almoner.giving")
 
 _MAX_AGE_SECONDS: Final = 300
 _SIGNATURE_HEADER: Final = "stripe-signature"
-# While its secret is rolled Stripe signs with both; other schemes than v1 are none of production.
+# While its secret is rolled, Stripe signs with both; schemes other than v1 are not used in production.
 _SIGNATURE: Final = re.compile(r"t=(\d{1,12})((?:,v\d=[0-9a-f]{64}){1,8})", re.ASCII)
 _V1: Final = re.compile(r",v1=([0-9a-f]{64})", re.ASCII)
 
 _REFUND_NAME: Final = re.compile(r"[a-z]{2,8}_[0-9A-Za-z_]{1,240}", re.ASCII)
 PAYMENT_ID: Final = re.compile(r"(?:cs|pi)_[0-9A-Za-z_]{1,250}", re.ASCII)
-"""How Stripe names a payment: its Checkout Session, which we keep, or its PaymentIntent."""
+"""Stripe's ID of a payment: of its Checkout Session, which we store, or of its PaymentIntent."""
 METHOD_ID: Final = re.compile(r"(?:pm|card|src)_[0-9A-Za-z_]{1,250}", re.ASCII)
-"""How Stripe names a saved card."""
+"""Stripe's ID of a saved card."""
 
 PAYMENT_EVENTS: Final = (
     "checkout.session.completed",
@@ -82,7 +82,8 @@ def parse_webhook(secret: str, headers: Mapping[str, str], body: bytes, at: date
         return None
     about = _event_subject(event)
     if about in ("dispute", "refund") and event.data.object.payment_intent is None:
-        # A charge without a PaymentIntent was made by another product: refusing would only have it told for days.
+        # A charge without a PaymentIntent was made by another product: refusing it would only make Stripe retry for
+        # days.
         _log.info("webhook_ignored", notice=event.id, type=event.type)
         return None
     name = str(event.data.object.payment_intent if about in ("dispute", "refund") else event.data.object.id)

@@ -1,7 +1,7 @@
 """A readable case for names that a register keeps in capitals: ``ST MARYS PTA INC`` is shown as ``St Marys PTA Inc``.
 
-The register's own name stays what is stored and compared; this is for reading only, so a rare abbreviation that it
-does not know is shown as a word and nothing else depends on it.
+The register's spelling is still stored and compared; this form is only displayed, so it does no harm that an unknown
+abbreviation is shown as a word.
 """
 
 import re
@@ -30,7 +30,7 @@ _APOSTROPHES: Final = "'\u2019\u2018\u02bc`\u00b4"
 _PIECE: Final = re.compile(rf"[^\W_](?:[^\W_]|[\u0300-\u036f]|[{_APOSTROPHES}](?=[^\W_]))*")
 """A word: letters, digits, and apostrophes between them, without quotation marks."""
 _INITIALS: Final = re.compile(r"\W*[^\W\d_]{1,2}(?:&[^\W\d_]{1,2})+\W*")
-"""Letters that are written together by an ampersand: AT&T, B&O, R&B."""
+"""Initials joined by an ampersand: AT&T, B&O, R&B."""
 _PARTS: Final = re.compile(f"([{_APOSTROPHES}])")
 _ORDINAL: Final = re.compile(r"\d+(?:ST|ND|RD|TH|S)")
 _SCOTTISH: Final = re.compile(r"MC[A-Z]{3,}|MAC[BDFGLMNPQT][A-Z]{3,}")
@@ -67,7 +67,7 @@ def to_title_case(name: str) -> str:
 def join_name_lines(name: str, second: str | None) -> str:
     """Both lines of a name in a readable case: ``KIWANIS INTERNATIONAL INC``, ``K01036 SEAFORD``.
 
-    A second line that the first one says already is left out.
+    A second line that repeats the first is left out.
     """
     first = to_title_case(name)
     if not second or f" {second.upper()} " in f" {name.upper()} ":
@@ -84,7 +84,7 @@ def _convert_and_cache(word: str) -> str:
 
 
 def _convert_piece(piece: str) -> str:
-    """One piece, with the parts of a name between apostrophes."""
+    """Convert one word, including the parts of a name between apostrophes."""
     first, *rest = _PARTS.split(piece)
     shown, before = _convert_word(first), first
     for mark, word in zip(rest[::2], rest[1::2], strict=True):
