@@ -40,9 +40,9 @@ class Tag:
 
 
 class AssignedTags(NamedTuple):
-    """An organisation's tags, and for each sub-tag the rule that gave it (``ntee:B25``).
+    """An organisation's tags, and for each sub-tag the rule that assigned it (``ntee:B25``).
 
-    ``tag_ids`` holds the ids of these sub-tags, of the wider ones they are kinds of, and of their tags.
+    ``tag_ids``: the IDs of these sub-tags, of the wider ones that include them, and of their tags.
     """
 
     tag_ids: tuple[UUID, ...]
@@ -115,7 +115,7 @@ _PLACES: Final = {code: place for place, code in enumerate(SUB_TAGS)}
 
 
 def ordered_sub_tags(codes: Iterable[str]) -> list[SubTag]:
-    """The sub-tags with these codes in file order; unknown codes are left out."""
+    """The sub-tags with these codes in file order; unknown codes are omitted."""
     return [SUB_TAGS[code] for code in sorted((code for code in codes if code in _PLACES), key=_PLACES.__getitem__)]
 
 

@@ -1,4 +1,4 @@
-"""Going through all loaded bodies after the rules changed, a batch at a time: it may be stopped and typed again."""
+"""Retags all loaded organisations after the rules changed, in batches; an interrupted run can be repeated."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ from almoner.platform.events import outbox
 
 ReportProgress = Callable[[RetaggingRun], None]
 RecordAudit = Callable[[Tx, RetaggingRun], Awaitable[None]]
-"""Says who had it done, in the transaction that ends it."""
+"""Audits who started the run, in the transaction that ends it."""
 
 _BATCH: Final = 5_000
 
@@ -29,7 +29,7 @@ async def retag_organisations(
 ) -> RetaggingRun:
     """Apply the current rules to every published organisation, in batches; can be resumed.
 
-    Followers are not told: a body has not changed because we read it better. Its history says when and what.
+    Followers are not notified: the organisation itself has not changed. Its history records the new tags.
     """
     async with db.write() as tx:
         application = RetaggingRun(tx.new_id(), rules.VERSION, tx.now)

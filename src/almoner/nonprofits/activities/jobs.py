@@ -10,7 +10,7 @@ from almoner.platform.jobs.queue import JobDone, JobKind, JobOf, Nothing, Result
 
 APPLY: Final = JobKind("activities.apply", Nothing)
 _LIMIT: Final = timedelta(hours=12)
-"""Two million organisations take minutes, at a busy hour many. An interrupted run starts again."""
+"""Two million organisations take minutes, longer under load. An interrupted run starts again."""
 tasks: Final = Tasks()
 
 

@@ -1,8 +1,8 @@
 """Maps register codes to sub-tags by the tables in ``mappings.json``; pure.
 
-Every rule has a name that says what it rests on, so that whoever is told an activity can look it up: ``ntee:B25``,
-``ntee:B2* (B2Z unknown)``, ``classification:03:7``, ``foundation:10``, ``name:church``, ``ccew:102``. How each code
-is read, and how sure it is: ``docs/guides/activities.md``.
+Every rule has a name that states its basis, so that partners can look it up: ``ntee:B25``, ``ntee:B2* (B2Z unknown)``,
+``classification:03:7``, ``foundation:10``, ``name:church``, ``ccew:102``. How each code is read, and how certain it is:
+``docs/guides/activities.md``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,12 +15,12 @@ from almoner.nonprofits.activities.domain import NO_TAGS, AssignedTags, assigned
 from almoner.nonprofits.registers.domain import RegisterEntry
 
 SubTagRules = tuple[tuple[str, str], ...]
-"""Pairs of a sub-tag's code and the rule that gave it, the surest first."""
+"""Pairs of a sub-tag's code and the rule that assigned it, the most certain first."""
 _Table = Mapping[str, list[str]]
 
 _MAPPINGS: Final = load_data_file("mappings.json")
 VERSION: Final = max(domain.VERSION, datetime.fromisoformat(_MAPPINGS["version"])).date().isoformat()
-"""The day on which tags or rules were last changed."""
+"""The date of the last change of tags or rules."""
 NTEE: Final[_Table] = _MAPPINGS["ntee"]["codes"]
 NTEE_LETTERS: Final[_Table] = _MAPPINGS["ntee"]["letters"]
 _SUBSECTION: Final[_Table] = _MAPPINGS["subsection"]
@@ -34,11 +34,11 @@ def _folded(label: str) -> str:
 
 
 _EVERY_GENDER: Final = frozenset(("females", "males", "other_gender_identities"))
-"""Ticked together they are everybody, and say nothing of whom a body is for."""
+"""Ticked together they mean everybody, and do not say whom a body serves."""
 
 
 def _name_phrases() -> dict[str, list[tuple[tuple[str, ...], str, list[str]]]]:
-    """By first word: the words that must follow, the whole, its sub-tags."""
+    """By first word: the words that must follow, the whole phrase, its sub-tags."""
     found: dict[str, list[tuple[tuple[str, ...], str, list[str]]]] = {}
     for phrase, codes in _MAPPINGS["names"].items():
         first, *rest = phrase.split()
@@ -65,10 +65,11 @@ def sub_tags_of_ntee(code: str) -> tuple[list[str], str]:
 def _tags_of_irs_codes(
     ntee: str, subsection: str, classification: str, foundation: str
 ) -> AssignedTags | tuple[SubTagRules, SubTagRules]:
-    """What the codes of one body give. When NTEE says nothing: pairs, and those for a body of which nothing else tells.
+    """The tags from the codes of one body.
 
-    The first digit of CLASSIFICATION is why a body is exempt; the others are further boxes that it ticked, of which
-    three in four do not show in what it does (docs/evidence/activities.md).
+    If NTEE gives none: two lists of pairs, the second for bodies without any other basis. The first digit of
+    CLASSIFICATION is why a body is exempt. The others are further boxes that it ticked, three in four of which do not
+    match its activities (docs/evidence/activities.md).
     """
     if ntee:
         codes, rule = sub_tags_of_ntee(ntee)
@@ -85,7 +86,7 @@ def _tags_of_irs_codes(
 
 
 def sub_tags_of_name(name: str) -> Iterator[tuple[str, str]]:
-    """The sub-tags that words in a name give, each with its rule."""
+    """The sub-tags from words in a name, each with its rule."""
     words = name.lower().translate(_PLAIN).split()
     for place, word in enumerate(words):
         for rest, phrase, codes in _NAMES.get(word, ()):
@@ -114,7 +115,7 @@ def _tags_of_irs_entry(entry: RegisterEntry) -> AssignedTags:
 
 
 class _LabelTagger:
-    """A register whose bodies tick codes or labels of a list."""
+    """The tagger of a register whose bodies tick codes or labels of a list."""
 
     def __init__(self, prefix: str, *facts: str, flags: Iterable[str] = ()) -> None:
         self._prefix = prefix
@@ -124,7 +125,7 @@ class _LabelTagger:
         self._given = lru_cache(maxsize=65536)(self._rules_for)
 
     def __call__(self, entry: RegisterEntry) -> AssignedTags:
-        """What its ticks give; where there are none, its name."""
+        """The tags from the ticked labels; without any, from the name."""
         stated = [label for fact in self._facts for label in _as_labels(entry.facts.get(fact))]
         stated += [flag for flag in self._flags if entry.facts.get(flag)]
         return _assign(self._given(tuple(stated)) or tuple(sub_tags_of_name(entry.name)))
@@ -160,7 +161,7 @@ _TAGGERS: Final[Mapping[str, Callable[[RegisterEntry], AssignedTags]]] = {
     "CRI": _tags_of_name,
     "NZCS": _tags_of_name,
 }
-"""By code of the registry. Names are asked in English alone, so that a register of another language gives nothing."""
+"""By registry code. Names are matched in English only, so that registers in other languages give no tags from names."""
 
 
 def tags_for_register_entry(registry_code: str, entry: RegisterEntry) -> AssignedTags:
@@ -170,7 +171,7 @@ def tags_for_register_entry(registry_code: str, entry: RegisterEntry) -> Assigne
 
 
 def rules_matching_name(registry_code: str, name: str) -> Mapping[str, str]:
-    """For each sub-tag given by a word in the name, the rule."""
+    """The rule for each sub-tag assigned by a word in the name."""
     if registry_code not in _TAGGERS:
         return NO_TAGS.rules
     return _assign(tuple(sub_tags_of_name(name))).rules

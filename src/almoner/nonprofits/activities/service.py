@@ -33,14 +33,14 @@ def tags_for_register_entry(registry_code: str, entry: RegisterEntry) -> Assigne
 
 
 def rules_matching_name(registry_code: str, name: str) -> Mapping[str, str]:
-    """For each sub-tag given by a word in the name, the rule."""
+    """The rule for each sub-tag assigned by a word in the name."""
     return rules.rules_matching_name(registry_code, name)
 
 
 def suggest_sub_tags(name: str, activities: str = "", objects: str = "") -> list[SubTagSuggestion]:
     """Sub-tags suggested to reviewers, most likely first; none is assigned automatically.
 
-    From its name, and what a body says that it does and is for.
+    Based on the name, and on the body's own description of its activities and objects.
     """
     return suggestions.suggest_sub_tags(name, activities, objects)
 

@@ -1,4 +1,4 @@
-"""SQL for activities: going through all bodies when the rules have changed."""
+"""SQL for retagging all organisations after the rules changed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ class TaggedOrganisation:
 
 @across_partners("registers")
 async def lock_organisations_page(tx: Tx, after: UUID | None, limit: int) -> list[TaggedOrganisation]:
-    """The next published organisations by ID, locked until the transaction ends.
+    """Lock the next published organisations by ID until the transaction ends.
 
-    What was last said of a body that is listed no more counts for it.
+    For one that is not listed any more, its last register record counts.
     """
     rows = await tx.fetch(
         """
@@ -74,7 +74,7 @@ async def insert_retagging_run(tx: Tx, application: RetaggingRun) -> None:
 
 
 async def update_retagging_progress(tx: Tx, application: RetaggingRun) -> None:
-    """Store how far a retagging run is."""
+    """Store the progress of a retagging run."""
     await tx.execute(
         "update activity_classification_run set organisations = $2, changed = $3, completed_at = $4 where id = $1",
         application.id,

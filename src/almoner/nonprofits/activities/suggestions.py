@@ -1,7 +1,7 @@
 """Suggests sub-tags from a nonprofit's own description, by a trained model; for reviewers only.
 
-A linear score for each sub-tag over the words of the text and the expressions of UK-CAT that it matches, with weights
-that ``tools/suggestions.py`` learnt from charities tagged by hand. ``weights.json.gz`` names their origin and licence.
+A linear score for each sub-tag over the words of the text and the matching UK-CAT expressions. ``tools/suggestions.py``
+trained the weights on charities tagged by hand. ``weights.json.gz`` names their origin and licence.
 """
 
 import gzip
@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from almoner.nonprofits.activities.domain import SUB_TAGS, load_data_file
 
 _MATCH_WEIGHTS: Final = {"*": 0.5, "name": 0.7, "activities": 0.5, "objects": 0.35}
-"""How much the match of an expression counts in the whole text and in each part, beside words that have length 1."""
+"""The weight of a matching expression in the whole text and in each part; the word features have length 1 together."""
 _MOST_CHARACTERS: Final = 4000
 _MOST_REASONS: Final = 3
 _WORD: Final = re.compile(r"[a-z]+")
@@ -25,17 +25,17 @@ _APOSTROPHES: Final = re.compile("['\u2019]")
 _SHORTEST_PLURAL: Final = 5
 _WITH_E: Final = ("ches", "shes", "sses", "xes")
 _CAPITALS: Final = re.compile(r"(?<!\\)[A-Z]")
-"""Of an expression, not those that give a backslash its meaning."""
+"""Capitals in an expression, except those after a backslash."""
 _AGAIN: Final = re.compile(r"(?<=\))[+*]")
-"""Of an expression, what repeats a group: a few times are enough; endlessly takes the square of a text's length."""
+"""Repetitions of a group in an expression: limited, since unlimited ones take quadratic time."""
 _A_FEW_TIMES: Final = {"+": "{1,8}", "*": "{0,8}"}
 
 
 class SubTagSuggestion(NamedTuple):
-    """A suggested sub-tag. ``score``: about the share of similar organisations that have it.
+    """A suggested sub-tag.
 
-    ``reasons`` are what weighed most: ``church`` (a word), ``name: choir`` (a word of the name), ``like Music`` (the
-    expression of a sub-tag).
+    ``score``: about the share of similar organisations that have it. ``reasons``: the features with most weight:
+    ``church`` (a word), ``name: choir`` (a word of the name), ``like Music`` (the expression of a sub-tag).
     """
 
     code: str
@@ -88,7 +88,7 @@ def _matches(parts: Mapping[str, str]) -> dict[str, float]:
 
 
 class _Expression(NamedTuple):
-    """Of one sub-tag, for text in lower case. ``begins`` finds no less, and faster: it looks for letters first."""
+    """The expression of one sub-tag, for lower-case text. ``begins``: a faster pre-filter that misses no match."""
 
     begins: re.Pattern[str]
     anywhere: re.Pattern[str]
@@ -133,7 +133,7 @@ class ModelWeights(NamedTuple):
     of: Mapping[str, Mapping[str, float]]
 
     def weigh_features(self, features: TextFeatures) -> dict[str, float]:
-        """The features as they are weighed: known words, together of length 1, and matches."""
+        """The weighted features: known words, normalised to length 1 together, and matches."""
         words = {word: count * rarity for word, count in features.words.items() if (rarity := self.rarity.get(word))}
         length = sqrt(sum(value * value for value in words.values())) or 1.0
         return {word: value / length for word, value in words.items()} | dict(features.matches)
@@ -149,15 +149,15 @@ class ModelWeights(NamedTuple):
 
 @cache
 def load_model_weights() -> ModelWeights:
-    """The shipped ones, read when first asked for."""
+    """The shipped weights, loaded on first use."""
     packed = files("almoner.nonprofits.activities").joinpath("weights.json.gz").read_bytes()
     return parse_model_weights(json.loads(gzip.decompress(packed)))
 
 
 def parse_model_weights(read: Mapping[str, Any]) -> ModelWeights:
-    """Parse a file of model weights: whole numbers over ``scale``, in pairs of sub-tag and weight.
+    """Parse a file of model weights: integers over ``scale``, in pairs of sub-tag and weight.
 
-    Places are differences to the one before.
+    Positions are stored as differences to the previous one.
     """
     codes, scale = read["codes"], read["scale"]
     of = {

@@ -1,11 +1,11 @@
-"""How an organisation is shown, and the limits on it."""
+"""An organisation's own branding, and its limits."""
 
 from dataclasses import dataclass
 from typing import Final
 
 LOGO_SIDE: Final = 320
 IMAGE_SIDE: Final = 1600
-MAX_LOGO_BYTES: Final = 40_000  # it comes with every donation page
+MAX_LOGO_BYTES: Final = 40_000  # every donation page contains it
 MAX_IMAGE_BYTES: Final = 2_000_000
 MAX_IMAGES: Final = 10
 MAX_NAME_LENGTH: Final = 200

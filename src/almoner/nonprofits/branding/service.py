@@ -26,9 +26,9 @@ class BrandingChange:
 
 
 async def update_branding(tx: Tx, organisation_id: UUID, change: BrandingChange) -> tuple[UUID, BrandingContent]:
-    """Change the branding; returns the principal record's ID and the result. Raises NotFound, InvalidBranding.
+    """Change the branding; returns the principal record's ID and the result.
 
-    An organisation in several registers is one, with one branding.
+    Raises NotFound, InvalidBranding. Records of one organisation in several registers share one branding.
     """
     principal = await organisations.get(tx, ALL_PARTNERS, organisation_id)
     before = await store.get_for_update(tx, principal.id)

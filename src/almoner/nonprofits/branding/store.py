@@ -9,7 +9,7 @@ from almoner.platform.database.transactions import Tx
 
 
 async def get_for_update(tx: Tx, organisation_id: UUID) -> BrandingContent:
-    """The branding, locked until the transaction ends."""
+    """Lock and return the branding until the transaction ends."""
     await tx.execute(
         "insert into organisation_branding (organisation_id) values ($1) on conflict do nothing", organisation_id
     )
@@ -71,7 +71,7 @@ async def update(tx: Tx, organisation_id: UUID, branding: BrandingContent) -> No
 
 
 async def image_keys_in_use(tx: Tx, keys: Collection[str]) -> set[str]:
-    """Those of these images that an organisation shows."""
+    """The images among these that an organisation uses."""
     rows = await tx.fetch(
         """
         select key from unnest($1::text[]) key

@@ -31,7 +31,7 @@ class Category:
 
 
 def find_attribute_problems(attributes: Mapping[str, Attribute]) -> list[str]:
-    """One sentence for every rule of settled 4 that the attributes break."""
+    """One sentence for every rule that the attributes break (settled 4)."""
     found = []
     if len(attributes) > MAX_ATTRIBUTES:
         found.append(f"body.attributes may have at most {MAX_ATTRIBUTES} keys, this one has {len(attributes)}")

@@ -19,7 +19,7 @@ Attributes = Mapping[str, Attribute]
 
 
 async def create(tx: Tx, partner: Partner, name: str, attributes: Attributes | None) -> Category:
-    """A new category. Raises IncorrectParams, UserNameTaken."""
+    """Create a category. Raises IncorrectParams, UserNameTaken."""
     _check(attributes)
     category = Category(tx.new_id(), name, attributes, None, tx.now)
     if not await store.insert(tx, partner, category):
@@ -37,7 +37,7 @@ async def get(tx: Tx, partner: Partner, category_id: UUID) -> Category:
 async def list_by_organisation(
     tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]
 ) -> dict[UUID, list[Category]]:
-    """The partner's categories of each organisation, by creation; organisations in none are left out."""
+    """The partner's categories of each organisation, by creation; organisations in none are omitted."""
     return await store.list_by_organisation(tx, partner, organisation_ids) if organisation_ids else {}
 
 
@@ -65,7 +65,7 @@ async def update(
 
 
 async def set_image(tx: Tx, partner: Partner, category_id: UUID, image: Image) -> None:
-    """Show the image with the category, in place of an earlier one. Raises NotFound."""
+    """Store an image of the category in place of the previous one. Raises NotFound."""
     category = await _lock(tx, partner, category_id)
     key = await media.insert(tx, image.content, image.media_type)
     await store.update(tx, partner, replace(category, image_key=key))
@@ -80,7 +80,7 @@ async def delete(tx: Tx, partner: Partner, category_id: UUID) -> None:
 
 
 async def add_organisation(tx: Tx, partner: Partner, category_id: UUID, organisation_id: UUID) -> None:
-    """Put an organisation into a category; twice is once. Raises NotFound for either id."""
+    """Add an organisation to a category; idempotent. Raises NotFound for either ID."""
     await _lock(tx, partner, category_id)
     if not await store.add_organisation(tx, partner, category_id, organisation_id):
         raise NotFound

@@ -1,4 +1,4 @@
-"""SQL for categories and of their members."""
+"""SQL for categories and their members."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -44,7 +44,7 @@ async def find(tx: Tx, partner: Partner, category_id: UUID) -> Category | None:
 
 
 async def get_for_update(tx: Tx, partner: Partner, category_id: UUID) -> Category | None:
-    """One category of the partner, locked until the transaction ends."""
+    """Lock one category of the partner until the transaction ends; None if it does not exist."""
     row = await tx.fetchrow(
         f"select {_COLUMNS} from category where partner_id = $1 and id = $2 for no key update", partner.id, category_id
     )
@@ -94,7 +94,7 @@ async def list_page(tx: Tx, partner: Partner, page_: Page) -> tuple[list[Categor
 async def list_by_organisation(
     tx: Tx, partner: Partner, organisation_ids: Sequence[UUID]
 ) -> dict[UUID, list[Category]]:
-    """The partner's categories by organisation, in the order of creation."""
+    """The partner's categories by organisation, in order of creation."""
     rows = await tx.fetch(
         f"""
         select m.organisation_id, {_COLUMNS} from category_member m join category c on c.id = m.category_id
@@ -149,7 +149,7 @@ async def remove_organisation(tx: Tx, partner: Partner, category_id: UUID, organ
 
 @across_partners("followers")
 async def partners_following(tx: Tx, organisation_ids: Sequence[UUID]) -> dict[UUID, set[UUID]]:
-    """The partners that have each of these in a category."""
+    """The partners that have each of these organisations in a category."""
     rows = await tx.fetch(
         "select distinct organisation_id, partner_id from category_member where organisation_id = any($1::uuid[])",
         list(organisation_ids),

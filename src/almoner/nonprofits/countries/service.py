@@ -1,4 +1,4 @@
-"""What can be asked about countries."""
+"""Lists countries."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from almoner.platform.database.transactions import Tx
 
 @dataclass(frozen=True, slots=True)
 class CountryListing:
-    """A country, and whether a registry of it is known here."""
+    """A country, and whether a registry of it is known."""
 
     country: Country
     has_registry: bool

@@ -1,8 +1,8 @@
 """Whether an organisation is active by its registers, with reasons and facts.
 
-Every step ends in ``pass``, ``fail``, ``warn``, ``not_applicable`` or ``unknown``. What is not known never blocks: a
-list that is not loaded says nothing. ``active`` follows from the steps in ``_DECISIVE`` alone; the others are for those
-who decide about deductibility.
+Every step ends in ``pass``, ``fail``, ``warn``, ``not_applicable`` or ``unknown``. Unknown results never block: a list
+that is not loaded says nothing. ``active`` follows from the steps in ``_DECISIVE`` only; the others are for those who
+decide about deductibility.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from typing import Final, Literal
 Step = Literal["listing", "revocation", "terminated", "group", "deductibility", "publication_78", "foundation"]
 Verdict = Literal["pass", "fail", "warn", "not_applicable", "unknown"]
 OverrideReason = Literal["revoked", "terminated"]
-"""Why a body that its register lists is not active all the same."""
+"""Why a body is inactive although its register lists it."""
 
 BMF: Final = "irs-bmf"
 REVOCATIONS: Final = "irs-revocations"
@@ -23,10 +23,10 @@ E_POSTCARD: Final = "irs-990n"
 US_SOURCES: Final = (BMF, REVOCATIONS, PUB_78, E_POSTCARD)
 
 _WRONG_FROM, _WRONG_TO, _MEANT = date(2020, 4, 1), date(2020, 7, 14), date(2020, 7, 15)
-"""The IRS says that revocation dates of these days are wrong: filing was put off to the third."""
+"""The IRS states that revocation dates in this period are wrong: filing was postponed to ``_MEANT``."""
 _MONTHS: Final = "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC".split()
 _NEED_NOT_REGISTER: Final = frozenset({"06", "13", "14"})
-"""Filing requirements of churches and instrumentalities: that a list of filers lacks them says nothing."""
+"""Filing requirements of churches and instrumentalities, whose absence from a list of filers means nothing."""
 _PRIVATE_FOUNDATIONS: Final = frozenset({"02", "03", "04"})
 _SUBORDINATE: Final = "9"
 _CHARITABLE: Final = "03"
@@ -38,9 +38,8 @@ _DECISIVE: Final[frozenset[Step]] = frozenset({"listing", "revocation", "termina
 class SourceReport:
     """What one source reports about a registration number.
 
-    ``rows`` are its facts, one mapping for each row that tells of it; none: the source does not list it.
-    ``data_as_of``: the day of the data that say so, None when the source is not loaded. ``active`` is False where the
-    source lists the body as removed.
+    ``rows``: its facts, one mapping per row about the number; empty if the source does not list it. ``data_as_of``: the
+    date of its data, None if the source is not loaded. ``active``: False if the source lists the body as removed.
     """
 
     source: str
@@ -72,7 +71,7 @@ class LegalStatusReason:
 
 @dataclass(frozen=True, slots=True)
 class LegalStatus:
-    """The reasons by which an organisation is active or not."""
+    """The reasons why an organisation is active or not."""
 
     reasons: tuple[LegalStatusReason, ...]
 
@@ -83,7 +82,7 @@ class LegalStatus:
 
     @property
     def status_override(self) -> OverrideReason | None:
-        """What another list reports against the register's listing, such as a revocation."""
+        """What another list reports against the register's listing, such as a revocation; None if nothing."""
         failed = {reason.step for reason in self.reasons if reason.verdict == "fail"}
         if "revocation" in failed:
             return "revoked"
@@ -98,7 +97,7 @@ class LegalStatus:
 class NumberStatus:
     """The reports of all sources about a registration number, and its legal status.
 
-    ``lister``: what the source says that lists it or, where none does, the one that would; None without any source.
+    ``lister``: the report of the source that lists it, else of the one that would; None without any source.
     """
 
     reports: Mapping[str, SourceReport]
@@ -116,7 +115,7 @@ def status_of_us_organisation(
 ) -> LegalStatus:
     """The status of an EIN from the IRS lists.
 
-    ``central_organisation`` is what they say of the central body of its group, None when there is none of it.
+    ``central_organisation``: the reports about the central body of its group; None if it has none.
     """
     stated = {source: reported.get(source) or SourceReport(source, None) for source in US_SOURCES}
     reasons = [
@@ -141,7 +140,7 @@ def is_subordinate(facts: Mapping[str, object]) -> bool:
 
 
 def parse_list_date(value: object) -> date | None:
-    """A day as the lists write it, ``2017-11-15`` or ``15-NOV-2017``; None for anything else."""
+    """Parse a date as the lists write it, ``2017-11-15`` or ``15-NOV-2017``; None for anything else."""
     text = str(value or "").strip()
     try:
         if len(text) == 11 and text[3:6].upper() in _MONTHS:
@@ -164,8 +163,8 @@ class RevocationCycle:
 def latest_revocation(rows: Iterable[Mapping[str, object]]) -> RevocationCycle | None:
     """The latest revocation; None without a readable date.
 
-    A cycle may be listed twice, first open and later cured. Reinstatements are often dated back to the revocation
-    itself, so the same day cures; one from before it belongs to an earlier cycle, or is a mistake, and does not.
+    A cycle may be listed twice, first open and later cured. Reinstatements are often backdated to the revocation
+    itself, so the same day cures it. An earlier one belongs to an earlier cycle or is a mistake, and does not.
     """
     latest: RevocationCycle | None = None
     for facts in rows:
@@ -224,7 +223,7 @@ def _check_revocation(revocations: SourceReport, bmf: SourceReport) -> LegalStat
 
 
 def _revocation_verdict(cycle: RevocationCycle, bmf: SourceReport) -> tuple[str, Verdict]:
-    """A master file older than the posting could not know of it yet; a newer one that lists the body knows better."""
+    """The verdict. A master file older than the posting could not include the revocation; a newer one outweighs it."""
     if cycle.cured:
         return "reinstated", "pass"
     posted = datetime(cycle.posted.year, cycle.posted.month, cycle.posted.day, tzinfo=UTC)
@@ -234,7 +233,7 @@ def _revocation_verdict(cycle: RevocationCycle, bmf: SourceReport) -> tuple[str,
 
 
 def _check_termination(postcards: SourceReport) -> LegalStatusReason:
-    """The newest e-Postcard counts: what a body said of an earlier year, it has said otherwise since."""
+    """The newest e-Postcard counts and supersedes those of earlier years."""
     if postcards.data_as_of is None:
         return _build_reason("terminated", "unknown", "list_not_loaded", postcards)
     if not postcards.rows:
@@ -253,7 +252,7 @@ def _check_termination(postcards: SourceReport) -> LegalStatusReason:
 def _check_group(
     bmf: SourceReport, central_organisation: Mapping[str, SourceReport] | None
 ) -> LegalStatusReason | None:
-    """How a subordinate stands by its central body; None for a body that is exempt by itself."""
+    """The step for a subordinate, by its central body's status; None for a body that is exempt by itself."""
     if not is_subordinate(bmf.first):
         return None
     if central_organisation is None:
@@ -277,7 +276,7 @@ def _check_deductibility(bmf: SourceReport, group: LegalStatusReason | None) -> 
 def _check_publication_78(
     stated: Mapping[str, SourceReport], central_organisation: Mapping[str, SourceReport] | None
 ) -> LegalStatusReason:
-    """Subordinates of a group are not in Publication 78 by design: their central body is."""
+    """The step for Publication 78, which lists central bodies but not the subordinates of their groups."""
     bmf, own = stated[BMF], stated[PUB_78]
     if own.data_as_of is None:
         return _build_reason("publication_78", "unknown", "list_not_loaded", own)
@@ -307,7 +306,7 @@ def _group_number(facts: Mapping[str, object]) -> str | None:
 
 
 def entry_rows(facts: Mapping[str, object]) -> tuple[Mapping[str, object], ...]:
-    """The source rows that an entry was made of."""
+    """The source rows that an entry was built from."""
     several = facts.get("rows")
     if isinstance(several, Sequence) and not isinstance(several, str):
         return tuple(row for row in several if isinstance(row, Mapping))

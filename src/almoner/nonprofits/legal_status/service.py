@@ -49,7 +49,7 @@ async def _evaluate(
     sources: Sequence[LegalStatusSource],
     reported: Mapping[str, SourceReport],
 ) -> LegalStatus:
-    """The legal status of a subject whose source is known."""
+    """The legal status of a subject whose sources are known."""
     assert subject.source is not None, "the caller knows it"
     if subject.source != domain.BMF:
         return domain.status_of_listed_organisation(reported[subject.source])
@@ -72,10 +72,10 @@ async def list_redated_numbers(tx: Tx, registry_id: UUID, source: str, parts: Co
 async def find_status_overrides(
     tx: Tx, registry_id: UUID, numbers: Collection[str] | None
 ) -> AsyncIterator[Mapping[UUID, OverrideReason | None]]:
-    """Status overrides of organisations, in batches.
+    """Status overrides of organisations, in batches; None as a value removes one.
 
-    ``numbers``: whose bodies; None: of all. None where nothing overrules one any more. The central body of a group does
-    not bear on it and is not asked.
+    ``numbers``: restricts the organisations; None means all. The central body of a group does not matter here and is
+    not loaded.
     """
     sources = await store.list_sources(tx, registry_id)
     codes = [source.code for source in sources]
@@ -104,7 +104,7 @@ async def _override_candidates(
 
 
 def _reports_of(subject: LegalStatusSubject, sources: Sequence[LegalStatusSource]) -> dict[str, SourceReport]:
-    """What each source says; one that is loaded and has no entry says that it does not list the number."""
+    """The report of each source. A loaded source without an entry reports that it does not list the number."""
     entries = {entry["source"]: entry for entry in subject.entries}
     return {source.code: _report_of(source, entries.get(source.code), subject) for source in sources}
 

@@ -1,4 +1,4 @@
-"""SQL for what sources say about registration numbers, to determine the legal status."""
+"""SQL for sources' reports about registration numbers, to determine the legal status."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class LegalStatusSource:
 class LegalStatusSubject:
     """The organisation whose legal status is determined, with its entries in all sources.
 
-    ``data_as_of`` is the day of the data that list it or would list it.
+    ``data_as_of``: the date of the data that list it or would list it.
     """
 
     id: UUID

@@ -12,7 +12,7 @@ _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 class Succession(NamedTuple):
-    """One organisation merged into, or was re-registered as, another."""
+    """One organisation that merged into another or was re-registered as it."""
 
     organisation_id: UUID
     successor_id: UUID
@@ -31,8 +31,8 @@ class RegistryNumber(NamedTuple):
 class LoadScope:
     """What a load affects: parts of a source, and changed numbers.
 
-    ``left_groups``: groups that a central body of before may have left. ``numbers`` is None where they are too many to
-    be looked up one by one: then the whole registry is looked through.
+    ``left_groups``: groups that a former central body may have left. ``numbers``: None if too many to look up one by
+    one, so that the whole registry is processed.
     """
 
     registry_id: UUID
@@ -63,9 +63,8 @@ class PrincipalCandidate:
 def resolve_successors(steps: Iterable[Succession]) -> dict[UUID, Successor]:
     """The final successor of each organisation.
 
-    Of several steps of one body the newest counts, and of equals the one with the least id. Bodies that went over into
-    each other in a circle have no successor: nobody can say which of them is left. A chain that leads into a circle
-    ends where it enters it.
+    Of several successions of one body the newest counts, and among equals the one with the lowest ID. Bodies in a cycle
+    have no successor, since none is known to remain. A chain into a cycle ends where it enters it.
     """
     chosen: dict[UUID, Succession] = {}
     for step in steps:
@@ -90,7 +89,7 @@ def _recency(step: Succession) -> tuple[datetime, int, str]:
 
 
 def _find_cycles(following: Mapping[UUID, UUID]) -> set[UUID]:
-    """The bodies that a walk from themselves comes back to."""
+    """The bodies in a cycle of successions."""
     seen: set[UUID] = set()
     circling: set[UUID] = set()
     for started in following:
@@ -110,10 +109,10 @@ def choose_principal_records(
 ) -> dict[UUID, UUID]:
     """For each duplicate record, its principal record.
 
-    Records that are the same as a third are the same. Where that would make one body of two numbers of one register,
-    something in the chain is wrong and nobody can say what: none of them is joined. The one that answers: listed now
-    before not, then the earlier registration, then the registry's code and the number. It rests on the registers alone,
-    not on what was loaded first, so that every deployment chooses alike.
+    Duplicates are transitive. If that would join two numbers of one register, the chain contains an error and none of
+    its records are joined. The principal record is chosen by: listed now, then the earlier registration, then the
+    registry's code and the number. It depends on the registers only, not on load order, so that every deployment
+    chooses the same.
     """
     groups: dict[UUID, set[UUID]] = {}
     for one, other in pairs:

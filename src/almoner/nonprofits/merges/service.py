@@ -28,9 +28,9 @@ async def replace_links(
 ) -> set[RegistryNumber]:
     """Replace a source's links by those of a load, part by part; returns the affected numbers.
 
-    ``complete_parts``: parts of which the load says all, even when it names no link. Of others without any, the links
-    stay as they are: the table that tells of them was not among its files. Links of what is no number, or of a number
-    with itself, are left out.
+    ``complete_parts``: parts for which the load is complete, even without any link. Links of other parts without any
+    stay, since their table was not among the files. Links of an invalid number, or of a number with itself, are
+    omitted.
     """
     parts = {*complete_parts, *(link.part for link in links)}
     if not parts:
@@ -54,8 +54,8 @@ async def apply_links_to_organisations(
 ) -> None:
     """Update organisations' successors and principal records after a load.
 
-    Successors and standing say who is active; branches and the records that answer for others follow from that. What
-    changes is told in the history of the load, and its followers hear of it. ``relinked``: numbers whose links changed.
+    These and the status decide who is active; branches and merged records follow from that. Changes are recorded in the
+    load's history and followers are notified. ``relinked``: numbers whose links changed.
     """
     await store.lock_links(tx)
     await store.set_planner_join_method(tx, is_small=True)
@@ -138,4 +138,4 @@ async def _apply_principals(tx: Tx, load_id: UUID, day: datetime, *, collected_o
     for left in sorted({known[one] for one, _ in changed if one in known}):
         await organisations.emit_public_details_changed(
             tx, left
-        )  # nothing of its own row changed, but it answers for fewer
+        )  # its own row is unchanged, but it is the principal record of fewer

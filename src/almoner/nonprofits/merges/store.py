@@ -1,4 +1,4 @@
-"""SQL for links between numbers, and of what follows from them in organisations. All are of published ones."""
+"""SQL for links between numbers and their effects on organisations; published organisations only."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ async def lock_links(tx: Tx) -> None:
 async def set_planner_join_method(tx: Tx, *, is_small: bool) -> None:
     """Set the query planner for a few rows or for whole tables.
 
-    A load has made statistics wrong, and the planner would take millions of rows for a handful.
+    After a load, outdated statistics would make the planner scan millions of rows for a handful.
     """
     await tx.execute(f"set local enable_nestloop = {'on' if is_small else 'off'}")
 
@@ -111,10 +111,7 @@ async def replace_links(
     parts: Sequence[str],
     rows: Sequence[KeyedRegisterLink],
 ) -> set[RegistryNumber]:
-    """Replace the links of these parts of a source; returns the affected numbers.
-
-    The numbers of the links that did.
-    """
+    """Replace the links of these parts of a source; returns the numbers of links that changed."""
     given = (
         source,
         load_id,
@@ -223,7 +220,7 @@ async def has_links(tx: Tx, source: str, part: str) -> bool:
 
 
 async def count_ambiguous_links(tx: Tx, source: str) -> int:
-    """Links of a source that join nothing, since a number of theirs is the same as several of one register."""
+    """Links of a source that are not applied, since one of their numbers matches several of one register."""
     return int(
         await tx.fetchval(
             """
@@ -250,7 +247,7 @@ async def list_principal_candidates(tx: Tx, organisation_ids: Sequence[UUID]) ->
 
 @across_partners("registers")
 async def list_principal_records(tx: Tx, *, collected_only: bool) -> dict[UUID, UUID]:
-    """The principal record of each duplicate record now."""
+    """The current principal record of each duplicate record."""
     within = _BODIES_WITHIN if collected_only else ""
     rows = await tx.fetch(f"select id, same_as from organisation where same_as is not null {within}")
     return {row["id"]: row["same_as"] for row in rows}
@@ -291,7 +288,7 @@ async def set_principal_records(
 ) -> None:
     """Store the principal records of duplicates.
 
-    Who has one in a category has the other in it, and it is shown as they were shown, but for what it said of itself.
+    Categories and branding of a duplicate are copied to its principal record, whose own branding takes precedence.
     """
     await tx.execute(
         """
@@ -375,7 +372,7 @@ async def set_status_overrides(tx: Tx, overrides: Sequence[StatusOverride]) -> N
 
 
 async def insert_field_changes(tx: Tx, load_id: UUID, day: datetime, reported: Sequence[FieldChange]) -> None:
-    """Add to the history."""
+    """Add changes to the history."""
     await tx.executemany(
         """
         insert into organisation_change (organisation_id, load_id, at, field, before, after, kind)
@@ -418,9 +415,9 @@ async def collect_branches(tx: Tx, registry_id: UUID, left_groups: Collection[st
 async def update_branches(tx: Tx, registry_id: UUID, load_id: UUID, day: datetime, *, collected_only: bool) -> None:
     """Update the parent organisations of branches.
 
-    The register names the parent's number, or both carry one group number: then it is the central body, and of several
-    the one with the least number; where the register says which bodies a group's ruling exempts, of those alone. What
-    is not active is nobody's parent.
+    The register states the parent's number, or both share a group number; then the parent is the central body, of
+    several the one with the lowest number. Where the register says which bodies a group's ruling exempts, only those.
+    An inactive body is no parent.
     """
     groups = (
         "and group_key in (select group_key from organisation join merge_branch using (id))" if collected_only else ""

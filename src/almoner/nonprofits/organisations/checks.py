@@ -39,7 +39,7 @@ checks: Final = (
         )
         """,
     ),
-    ConsistencyCheck(  # each table is read once, and one number of it compared: seconds for millions of bodies
+    ConsistencyCheck(  # each table is read once, comparing one number per row: seconds for millions of organisations
         "organisations.search_index_matches",
         "The search index of every register matches the names, words, status and tags of its organisations",
         "Run `almoner organisations reindex`, and find out who changed these tables directly",

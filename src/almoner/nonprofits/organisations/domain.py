@@ -52,9 +52,10 @@ class OrganisationSource:
 
 @dataclass(frozen=True, slots=True)
 class Organisation:
-    """One organisation. ``registry_id``: the registry's record; ``registry_number``: its number there.
+    """One organisation.
 
-    ``activities``: by the code of a sub-tag the rule that gave it, None where its register says none.
+    ``registry_id``: the registry's record; ``registry_number``: its number there. ``activities``: the rule that
+    assigned each sub-tag, by code; None if its register states none.
     """
 
     id: UUID
@@ -215,7 +216,7 @@ class UnpublishedOrganisationRecord:
 class OrganisationChange:
     """One field changed by a load.
 
-    ``noted`` is what was written down of why. ``taken_back``: its load was undone, or it is what undid one.
+    ``noted``: the recorded reason. ``taken_back``: its load was rolled back, or it belongs to a rollback.
     """
 
     id: int
@@ -258,9 +259,9 @@ def organisation_as_of(
 ) -> Organisation | None:
     """The record as of a day; None if it was not known yet.
 
-    ``changes`` are all of the organisation's, newest first. A field holds what the last load of data up to that day
-    gave it, loads being taken in the order they were made; before the first, what that one replaced. What takes a load
-    back carries the day of that load, so that no day is told of it.
+    ``changes``: all of the organisation's, newest first. A field has the value of the last load with data up to that
+    day, in order of loading; before the first, the value that it replaced. A rollback has the date of the load it
+    reverts, so that no day shows that load.
     """
     if day < (organisation.first_seen or organisation.created_at):
         return None
@@ -288,7 +289,7 @@ _MEMBERS: Final = frozenset(field.name for field in fields(Organisation))
 
 @dataclass(frozen=True, slots=True)
 class Branding:
-    """How an organisation is shown: its own branding, or else its record."""
+    """How an organisation is shown: its own branding, else its record."""
 
     organisation_id: UUID
     display_name: str

@@ -8,9 +8,10 @@ AnyOf = tuple[UUID, ...]
 
 @dataclass(frozen=True, slots=True)
 class OrganisationFilters:
-    """Search filters that must all match. None: no filter; an empty tuple matches nothing.
+    """Search filters that must all match.
 
-    Each of ``categories`` and ``tags`` names alternatives; an organisation needs one of each.
+    None: no filter; an empty tuple matches nothing. Each of ``categories`` and ``tags`` is a list of alternatives; an
+    organisation must match one of each.
     """
 
     country_code: str | None = None

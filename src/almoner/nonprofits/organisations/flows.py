@@ -26,7 +26,7 @@ class ReindexReport:
 
 ReportProgress = Callable[[ReindexReport], None]
 RecordAudit = Callable[[Tx, ReindexReport], Awaitable[None]]
-"""Says who had it done, in the transaction that ends it."""
+"""Audits who started the run, in the transaction that ends it."""
 
 
 async def reindex_organisations(

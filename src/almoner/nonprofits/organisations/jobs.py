@@ -1,4 +1,4 @@
-"""Background work of organisations: telling their followers what a load or their branding changed."""
+"""Background work of organisations: notify followers of changes by a load or to the branding."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -11,7 +11,7 @@ from almoner.platform.jobs.background_tasks import JobContext, TasksWith
 from almoner.platform.jobs.queue import JobDone, JobOf, Result
 
 tasks: Final = TasksWith[Sequence[FollowerLookup]]()
-"""With those who name followers."""
+"""The tasks' parameter: lookups of followers."""
 
 
 @tasks.job(service.NOTIFY_FOLLOWERS)

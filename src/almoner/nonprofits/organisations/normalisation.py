@@ -19,43 +19,43 @@ _SPELT: Final = re.compile(
 )
 
 _LONGEST_INDEXED_WORD: Final = 200
-"""Letters of a word that organisations are found by; PostgreSQL takes 2,046 bytes."""
+"""Letters of a word that are indexed; PostgreSQL allows 2,046 bytes."""
 _TOO_LONG: Final = re.compile(rf"[^ ]{{{_LONGEST_INDEXED_WORD + 1},}} ?")
 
 STOP_WORDS: Final = frozenset(
     "a an and at by co corp corporation for fund in inc incorporated limited llc ltd of on or the to with".split()
 ) - {"fund"}
-"""Words that a name may lack and still be the one asked for: they rank, and do not exclude."""
+"""Words that affect ranking only: a name may lack them and still match."""
 
 _MAX_REQUIRED_WORDS: Final = 12
-"""Words of a query that are looked up; further ones only rank."""
+"""Words of a query that are looked up; further ones only affect ranking."""
 
 MAX_INDEX_PATTERNS: Final = 8
-"""Words of a query that a list looks up in its index; further ones are compared with what these have found."""
+"""Words of a query that a list looks up in its index; further ones filter those results."""
 
 MAX_QUERY_WORDS: Final = 20
 """Words of a query that are read at all."""
 
 MAX_WORD_LENGTH: Final = 100
-"""Letters of a word of a query that are read: names are found by their words' beginnings, too."""
+"""Letters of a query word that are read; names are also found by the beginnings of their words."""
 
 MAX_QUERY_LETTERS: Final = 500
-"""Letters of a query that are read: one sign of another script may be many."""
+"""Letters of a query that are read; one character of another script may become many."""
 
 NOT_IN_INITIALS: Final = frozenset(("a", "and", "at", "for", "in", "inc", "of", "the", "to"))
 """Words that initials leave out, as ``search_lexemes`` does."""
 
 INITIALS_LENGTHS: Final = range(3, 7)
-"""Letters that one word has which may be initials."""
+"""Lengths of a word that may be initials."""
 
 _MIN_PREFIX_LENGTH: Final = 2
-"""Letters from which on the last word of a query may be unfinished."""
+"""Letters from which on the last word of a query may be incomplete."""
 
 
 def split_words(text: str) -> list[str]:
     """``Crédit & Co. (O'Brien)`` -> ``credit and co obrien``, ``Y.M.C.A.`` -> ``ymca``, ``4-H`` -> ``4h``.
 
-    Chinese: a word per sign.
+    Chinese: one word per character.
     """
     plain = text.lower()
     if not plain.isascii():
@@ -69,7 +69,7 @@ def split_words(text: str) -> list[str]:
 
 
 def normalise_search_text(text: str | None) -> str:
-    """The words with one blank between, as they are stored."""
+    """The words joined by single spaces, as stored."""
     return " ".join(split_words(text)) if text else ""
 
 
@@ -90,7 +90,7 @@ def canonical_words(words: Iterable[str]) -> list[str]:
 
 
 def _truncate_words(found: Iterable[str]) -> Iterator[str]:
-    """The beginnings of the words that are read, up to as many letters as are read in all."""
+    """The words cut to the maximum length, up to the maximum number of letters in total."""
     room = MAX_QUERY_LETTERS
     for word in found:
         if room > 0:

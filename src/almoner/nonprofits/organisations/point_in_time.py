@@ -1,4 +1,4 @@
-"""The record as it stood after the data of a day: the one that answered then, what told of it, how it was shown."""
+"""The record as of a day: its principal record, sources and branding at that time."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) 
         raise NotFound("the organisation was not in the data of that day")
     answering = stood.same_as or stood.id
     if answering != stood.id and (principal := await store.find_record(tx, scope, answering)) is not None:
-        # One that was loaded later, of a day before the link's, answered for nothing yet.
+        # A record loaded later, with a date before the link's, was not principal yet.
         stood = await _record_as_of(tx, principal, day) or stood
     shown = await _with_branding(tx, stood, day)
     joined = await store_history.merged_records_at(tx, answering, day)
@@ -32,7 +32,7 @@ async def get_as_of(tx: Tx, scope: Scope, organisation_id: UUID, day: datetime) 
 
 
 async def _record_as_of(tx: Tx, record: Organisation, day: datetime) -> Organisation | None:
-    """One record by itself; None when it was not known yet."""
+    """One record without merges; None if it was not known yet."""
     stood = domain.organisation_as_of(record, await store_history.list_changes(tx, record.id), day)
     if stood is None:
         return None
@@ -41,7 +41,7 @@ async def _record_as_of(tx: Tx, record: Organisation, day: datetime) -> Organisa
 
 
 async def _earlier_principal(tx: Tx, scope: Scope, asked: Organisation, day: datetime) -> Organisation | None:
-    """Of the records that are the same body now, the one that answered before the one that was asked for was known."""
+    """The record merged with it now that was principal before this one was known; None if there is none."""
     others = await store.principal_ids_by_record(tx, [asked.same_as or asked.id])
     records = [await store.find_record(tx, scope, id_) for id_ in others if id_ != asked.id]
     found = [await _record_as_of(tx, record, day) for record in records if record is not None]
@@ -49,13 +49,13 @@ async def _earlier_principal(tx: Tx, scope: Scope, asked: Organisation, day: dat
 
 
 def _rank(record: Organisation) -> tuple[bool, bool, datetime, str, str]:
-    """As links rank records of one body."""
+    """The rank by which links choose the principal record."""
     dated = record.registration_date or _LATEST
     return record.same_as is not None, not record.active, dated, record.registry_code, record.registry_number
 
 
 async def _with_branding(tx: Tx, stood: Organisation, day: datetime) -> Organisation:
-    """With its own words and images of that moment, and with the branches that it had."""
+    """With the branding and the branches of that day."""
     parent = stood.is_branch_parent or await store_history.had_branches_at(tx, stood.id, day)
     shown = await store_history.branding_at(tx, stood.id, day)
     if shown is None:

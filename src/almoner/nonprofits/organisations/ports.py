@@ -1,4 +1,4 @@
-"""What organisations need from outside."""
+"""The interface that organisations need from other slices."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
@@ -9,5 +9,5 @@ class FollowerLookup(Protocol):
     """Looks up the partners that follow organisations."""
 
     async def __call__(self, tx: Any, organisation_ids: Sequence[UUID], /) -> Mapping[UUID, Collection[UUID]]:
-        """The partners that follow each of these; one that nobody follows may be left out."""
+        """The partners that follow each of these organisations; those without followers may be omitted."""
         ...

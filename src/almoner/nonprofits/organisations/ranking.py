@@ -24,9 +24,9 @@ _LEAST_GOOD: Final = 75.0
 
 FoundBy = Literal["number", "name", "beginning", "initials", "words", "place", "description"]
 _FOUND_BY: Final[tuple[FoundBy, ...]] = ("number", "name", "beginning", "words")
-"""What each tier stands for; ``store_search`` gives them."""
+"""How a result was found, by its tier in ``store_search``."""
 _BEGINS: Final = 90.0
-"""The least likeness of a name that begins with what is typed: the next key does not move it behind others."""
+"""The minimum likeness of a name that begins with the query, so that typing on does not move it behind others."""
 _INITIALS: Final = 88.0
 _COST_OF_FURTHER_INITIALS: Final = 3.0
 _WORDS_TIER: Final = 3
@@ -38,9 +38,9 @@ _COST_OF_INACTIVE: Final = 6.0
 
 @dataclass(frozen=True, slots=True)
 class SearchCandidate:
-    """A possible search result, as ranking needs it.
+    """A possible search result with the data for ranking.
 
-    ``rank`` is lower for active, central and larger bodies; ``described``: it has a description.
+    ``rank``: lower for active, central and larger bodies; ``described``: it has a description.
     """
 
     id: UUID
@@ -54,9 +54,10 @@ class SearchCandidate:
 
 @dataclass(frozen=True, slots=True)
 class RankedResult:
-    """A ranked result. ``likeness``: 0 to 100; ``found_by``: how it was found.
+    """A ranked result.
 
-    ``not_as_typed``: words of the query that it has otherwise, in its description, or not at all.
+    ``likeness``: 0 to 100; ``found_by``: how it was found. ``not_as_typed``: query words that it has in another form,
+    in its description, or not at all.
     """
 
     id: UUID
@@ -95,8 +96,8 @@ class ResultRanker:
     def rank_candidates(self, candidates: Iterable[SearchCandidate]) -> list[RankedResult]:
         """Rank results: numbers, the exact name, names with every entered word, then by similarity.
 
-        Of equals the one with the weak words too is first, then active, central and larger bodies, the shorter name,
-        the id: the same order on every page.
+        Ties: first the one that also has the weak words, then active, central and larger bodies, the shorter name, the
+        ID. The order is the same on every page.
         """
         return [found for _, found in sorted(map(self._placed, candidates), key=itemgetter(0))]
 
@@ -143,14 +144,14 @@ class ResultRanker:
         return RankedResult(candidate.id, found_by, likeness, otherwise)
 
     def _likeness(self, candidate: SearchCandidate, whole: float) -> tuple[float, list[str], list[str]]:
-        """(likeness, words of its names, further words of its place that are asked for)."""
+        """(likeness, words of its names, further query words that match its place)."""
         query, asked, name = self._query, self._core, candidate.name.split()
         likeness, reported = max(name_similarity(asked, _core_name(name)), whole), name
         place = candidate.place.split()
         if candidate.other:
             other = candidate.other.split()
             likeness = max(likeness, name_similarity(asked, _core_name(name + other)))
-            if not {*other} <= {*place}:  # a second line that is a place is no name
+            if not {*other} <= {*place}:  # a second line that is only a place is no name
                 likeness = max(likeness, name_similarity(asked, _core_name(other)))
             reported = name + other
         if here := [word for word in place if word in query.words and word not in reported]:
@@ -161,7 +162,7 @@ class ResultRanker:
 
 
 def _further_initials(missing: Sequence[str], name: str) -> int | None:
-    """How many more initials the name has than the one word that it lacks; None when they are others."""
+    """How many more initials the name has than the one missing word; None if they differ."""
     if len(missing) != 1 or len(missing[0]) not in INITIALS_LENGTHS:
         return None
     initials = "".join(word[0] for word in name.split() if word not in NOT_IN_INITIALS)
@@ -182,7 +183,7 @@ def _not_as_typed(query: SearchQuery, reported: Sequence[str]) -> tuple[str, ...
 
 
 def is_similar_name(query: SearchQuery, candidate: SearchCandidate) -> bool:
-    """Whether a name that shares a word with a query is near enough to be offered."""
+    """Whether a name that shares a word with a query is similar enough to be offered."""
     return (
         fuzz.token_sort_ratio(query.text, candidate.name) >= _MIN_WHOLE_SIMILARITY
         or fuzz.partial_ratio(query.text, candidate.name) >= _MIN_PARTIAL_SIMILARITY

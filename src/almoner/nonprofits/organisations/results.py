@@ -22,11 +22,11 @@ from almoner.platform.http.calls import ApiCall
 from almoner.platform.http.paging import ListResponse, Page
 
 _MAX_NUMBERED_RESULTS: Final = 1_000
-"""Results that numbered pages reach."""
+"""How many results numbered pages can reach."""
 
 
 async def list_by_cursor(call: ApiCall, query: OrganisationsQuery, filters: OrganisationFilters) -> ListResponse[Any]:
-    """The page that the cursor names."""
+    """The page at a cursor."""
     page = call.requested_page(query)
     if not query.query:
         found = await service.list_page(call.tx, call.partner, filters, page)
@@ -53,7 +53,7 @@ async def list_by_cursor(call: ApiCall, query: OrganisationsQuery, filters: Orga
 async def list_by_page_number(
     call: ApiCall, query: OrganisationsQuery, number: int, filters: OrganisationFilters
 ) -> ListResponse[Any]:
-    """The numbered page. Raises IncorrectParams beyond the results that numbers reach."""
+    """The page with a number. Raises IncorrectParams beyond ``_MAX_NUMBERED_RESULTS``."""
     start = (number - 1) * query.page_size
     if start >= _MAX_NUMBERED_RESULTS:
         raise IncorrectParams(
@@ -78,7 +78,7 @@ async def list_by_page_number(
 
 
 def _result_range(page: Page) -> tuple[int, int]:
-    """The results from ``start`` to ``stop`` (exclusive), one more than is shown."""
+    """The results from ``start`` to ``stop`` (exclusive), one more than the page shows."""
     if page.position is None:
         return 0, page.limit
     anchor = int(page.position[0])
@@ -111,7 +111,7 @@ def _numbered_links(call: ApiCall, number: int, reachable: int, size: int) -> di
 
 
 async def _record_builder(call: ApiCall, found: OrganisationResults) -> Callable[[Organisation], OrganisationResponse]:
-    """Makes the record of each organisation found, with its explanation where the caller asks for one."""
+    """A function that builds the API record of each result, with its ranking explanation if the caller asked for it."""
     own = await _categories(call, found.organisations)
     explain = call.headers.get("explain", "").strip().lower() == "true"
 

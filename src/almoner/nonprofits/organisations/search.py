@@ -1,6 +1,6 @@
 """Organisation search: words with typos repaired, ranked, and the same order on every page (settled 1.1, 8).
 
-What is typed is tried first. Only where that finds too little are known words taken for slips, and words left out.
+The query is first tried as typed. Only if that finds too little are known words treated as typos and words dropped.
 """
 
 import re
@@ -25,14 +25,14 @@ from almoner.nonprofits.registries.domain import number_keys_with_zeros, possibl
 from almoner.platform.database.transactions import Tx
 
 _ENOUGH_RESULTS: Final = 5
-"""With fewer results than these, and none of that very name, words are taken as misspelt."""
+"""With fewer results than this and no exact name match, words are treated as misspelt."""
 
 _SIMILARITY_MARGIN: Final = 1
-"""Likeness by which a later try must be better to be taken instead of an earlier one."""
+"""How much more alike a later attempt's results must be to replace an earlier one's."""
 
 _NAME_TIER: Final = 2
 _WHOLE_NAME: Final = 97.0
-"""From this likeness on a result is what was typed, and no word is taken for initials."""
+"""From this likeness on a result matches the query as typed, and no word is treated as initials."""
 _DIGITS_OF_A_NUMBER: Final = 5
 _DIGITS_BESIDE_A_NAME: Final = 6
 _POSTCODE: Final = re.compile(r"[0-9]{5}-[0-9]{4}", re.ASCII)
@@ -40,9 +40,10 @@ _POSTCODE: Final = re.compile(r"[0-9]{5}-[0-9]{4}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """A range of ranked results. ``total``: exact unless ``exhaustive`` is false, then a minimum.
+    """A range of ranked results.
 
-    ``similar_only``: none of all has the words as typed. ``zeros_added``: the number was found with zeros before it.
+    ``total``: exact unless ``exhaustive`` is false, then a minimum. ``similar_only``: no result has all words as typed.
+    ``zeros_added``: the number matched only after adding leading zeros.
     """
 
     placed: list[RankedResult]
@@ -54,7 +55,7 @@ class SearchResults:
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """What one way of asking found, best first. ``asked`` is None where there is no more than that."""
+    """The results of one attempt, best first. ``asked``: None if there are no further results."""
 
     asked: SearchRequest | None
     match: SearchMatches
@@ -67,7 +68,7 @@ class _Attempt:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """A query on its way; ``before``: what was asked is not asked again."""
+    """A search in progress; ``before``: attempts that are not repeated."""
 
     tx: Tx
     scope: Scope
@@ -93,14 +94,14 @@ class _Search:
         very_common = spelling.exceeds_count_limit(needed) and self.filters == OrganisationFilters()
         asked = SearchRequest(named, elsewhere, self.query.text, self.keys, near, very_common)
         only_one = len(groups) > 1 and sum(not group.is_unmatched for group in groups) == 1
-        if only_one:  # how many there are is not told
+        if only_one:  # their total is not reported
             return await self.alike(
                 replace(asked, exceeds_count=spelling.exceeds_count_limit(needed, spelling.COMMON_OCCURRENCES))
             )
         return await self.tried(asked)
 
     async def alike(self, request: SearchRequest) -> _Attempt:
-        """Of what is found by one word of several, the names that are near the whole query, and whose number it has."""
+        """Results for one of several words whose names are similar to the whole query, and those with its number."""
         tried = await self.tried(replace(request, counted=False))
         near = [
             one for one in tried.match.candidates if one.tier == NUMBER_TIER or ranking.is_similar_name(self.query, one)
@@ -132,7 +133,7 @@ async def search_by_text(
 
 
 def _keys_beside_a_name(text: str) -> list[str]:
-    """What numbers among other words may stand for: ``red cross 53-0196605``."""
+    """The number keys that numbers beside other words may mean: ``red cross 53-0196605``."""
     several = text.split()
     numbers = [
         word
@@ -143,7 +144,7 @@ def _keys_beside_a_name(text: str) -> list[str]:
 
 
 async def _search_numbers(search: _Search, text: str, keys: Sequence[str]) -> tuple[_Attempt | None, bool]:
-    """What has the number, or else has it with zeros before it: whether it is so."""
+    """Results with the number, else with leading zeros added; returns whether zeros were added."""
     for tried, zeros in ((keys, False), (number_keys_with_zeros(text), True)):
         if tried:
             found = await store_search.match_numbers(search.tx, search.scope, search.filters, tried)
@@ -153,7 +154,7 @@ async def _search_numbers(search: _Search, text: str, keys: Sequence[str]) -> tu
 
 
 async def _search_words(search: _Search) -> _Attempt:
-    """The first try that is good enough, or the best of all."""
+    """The first attempt that is good enough, else the best one."""
     query = search.query
     suspected = [word for word in query.needed if spelling.is_correctable_word(word)]
     words = spelling.words_to_look_up(query)
@@ -200,7 +201,7 @@ def _is_good_enough(query: SearchQuery, first: _Attempt, groups: Sequence[QueryT
 
 
 def _better_attempt(search: _Search, best: _Attempt, tried: _Attempt) -> _Attempt:
-    """Both together where they are few, else the one with the likelier first result."""
+    """Both attempts together if they have few results, else the one with the more similar first result."""
     several = {one.id: one for one in (*best.match.candidates, *tried.match.candidates)}
     if len(several) < MAX_RANKED and max(best.match.total, tried.match.total) < MAX_RANKED:
         found = list(several.values())
@@ -211,7 +212,7 @@ def _better_attempt(search: _Search, best: _Attempt, tried: _Attempt) -> _Attemp
 async def _extend_suggestions(
     search: _Search, matched: WordSuggestions, groups: Sequence[QueryTerm], misspelt: Sequence[str]
 ) -> WordSuggestions:
-    """What the dictionary knows with more effort: words that share letters, and two words written as one."""
+    """Add costlier suggestions: words that share letters, and two words written as one."""
     lost = [word for word in spelling.uncertain_words(groups) if word in misspelt]
     unheard = [word for word in misspelt if word not in matched.similar]
     far = spelling.bounded_two_edit_variants(lost)

@@ -69,9 +69,10 @@ _TOLD_AT_ONCE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class OrganisationResults:
-    """A page of organisations. ``total`` is exact if ``exhaustive``, else a lower bound.
+    """A page of organisations.
 
-    ``rankings`` tells of each result for words how it was found; the rest is as in ``SearchResults``.
+    ``total`` is exact if ``exhaustive``, else a lower bound. ``rankings``: for text searches, how each result was
+    found; the rest as in ``SearchResults``.
     """
 
     organisations: list[Organisation]
@@ -109,21 +110,21 @@ async def list_changes(tx: Tx, scope: Scope, organisation_id: UUID, page: Page) 
 
 
 async def get_for_operators(tx: Tx, organisation_id: UUID) -> Organisation:
-    """One organisation, also one that a single partner sees. Raises NotFound."""
+    """One organisation, including those visible to a single partner. Raises NotFound."""
     owner = await store_unlisted.find_owner(tx, organisation_id)
     return await get(tx, ALL_PARTNERS if owner is None else Partner(owner), organisation_id)
 
 
 async def get_published(tx: Tx, organisation_id: UUID) -> Organisation:
-    """One organisation that everybody may see. Raises NotFound."""
+    """One organisation that is visible to all. Raises NotFound."""
     return await get(tx, ALL_PARTNERS, organisation_id)
 
 
 async def get_by_number(tx: Tx, scope: Scope, country_code: str, registry: str, number: str) -> Organisation:
-    """The organisation of a number, in any spelling, of a registry (its id, code or name).
+    """The organisation of a number, in any spelling, of a registry (its ID, code or name).
 
-    Raises NotFound, which tells a number that is none of that registry's, one that its data do not list (and of what
-    day they are), and a registry that is not loaded.
+    Raises NotFound, whose message distinguishes an invalid number, a number that the data (with their date) do not
+    list, and a registry that is not loaded.
     """
     named = await registries.list_matching(tx, registry, country_code)
     checks = [registries_domain.check_identifier(known.code, number) for known in named]
@@ -159,7 +160,7 @@ async def find_or_create_unlisted(tx: Tx, partner: Partner, unlisted: UnlistedOr
     """The organisation with this number, created for one partner if unknown (settled 5)."""
     found = await store.find_by_number(tx, partner, unlisted.registry_id, unlisted.number_key)
     if found is None:
-        await store_unlisted.insert(tx, partner, unlisted)  # of two at once, one is stored
+        await store_unlisted.insert(tx, partner, unlisted)  # of two concurrent inserts, one is stored
         found = await store.find_by_number(tx, partner, unlisted.registry_id, unlisted.number_key)
     assert found is not None, "it was stored, or another was"
     return found
@@ -168,9 +169,9 @@ async def find_or_create_unlisted(tx: Tx, partner: Partner, unlisted: UnlistedOr
 async def publish_organisation(tx: Tx, organisation_id: UUID, websites: Sequence[str] = ()) -> None:
     """Make one partner's unlisted organisation visible to all (settled 5).
 
-    ``websites``: those that the reviewer found to be its own. What its partner typed is not taken over: an email
-    on a website of a published record lets agents through. Raises NotFound, RegistryNumberTaken; then nothing more
-    can be done.
+    ``websites``: those that the reviewer confirmed. The partner's own input is not copied, since an email address on a
+    published website lets agents pass. Raises NotFound, RegistryNumberTaken; after the latter the transaction is
+    unusable.
     """
     if await store_unlisted.find_owner(tx, organisation_id) is None:
         raise NotFound
@@ -191,7 +192,7 @@ def _describe_check(checked: registries_domain.IdentifierCheck) -> str:
 
 
 def _describe_unlisted(registry: Registry, parts: Sequence[str]) -> str:
-    """What is known of a number without a body. It may be in a part that is not loaded, so those that are get named."""
+    """The message about an unlisted number; names the loaded parts, since it may be in another one."""
     if registry.data_as_of is None:
         return f"the register {registry.code} is not loaded: whether it lists this number is not known"
     reported = f"the register {registry.code} does not list this number in its data of {registry.data_as_of:%Y-%m-%d}"
@@ -203,7 +204,7 @@ def _describe_unlisted(registry: Registry, parts: Sequence[str]) -> str:
 
 
 async def get_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding:
-    """How an organisation is shown. Raises NotFound."""
+    """An organisation's branding, own or from its record. Raises NotFound."""
     if (found := await store.find_branding(tx, scope, organisation_id)) is None:
         raise NotFound
     return found
@@ -229,7 +230,7 @@ async def resolve_filters(
             keys = tuple({key for key in found if key})
     elif registry_number is not None:
         keys = tuple(registries_domain.possible_number_keys(registry_number))
-    if keys and registry_ids is not None:  # a record of another registry may answer for the number
+    if keys and registry_ids is not None:  # the number's principal record may be in another registry
         registry_ids = tuple({*registry_ids, *await store.registries_of_principal_records(tx, registry_ids, keys)})
     return replace(filters, registry_ids=registry_ids, number_keys=keys)
 
@@ -285,7 +286,7 @@ async def emit_public_details_changed(tx: Tx, organisation_id: UUID) -> None:
 async def notify_followers_batch(tx: Tx, followers: Sequence[FollowerLookup], load_id: UUID) -> bool:
     """Notify followers of a batch of a load's changes; False when all are notified.
 
-    The events and how far it is are one commit: each partner hears once of each organisation, whatever dies.
+    Events and progress are one commit, so each partner is notified once per organisation even after a crash.
     """
     telling = await store_history.lock_notification(tx, load_id)
     if telling is None or telling.done:

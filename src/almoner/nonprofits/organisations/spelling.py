@@ -15,53 +15,56 @@ from almoner.nonprofits.organisations.normalisation import (
 )
 
 WordCount = tuple[str, int]
-"""A word of the dictionary, and how often it occurs."""
+"""A word of the dictionary, and its number of occurrences."""
 
 QueryAlternatives = tuple[tuple[str, ...], ...]
-"""Several ways to match: of one of them all tsqueries must hold. None: nothing matches.
+"""Alternative ways to match; within one, all tsqueries must match.
 
-Each word's own tsquery lets the index skip from one rare place to the next; in one tsquery of all words it asks for
-each place whether any of their spellings is there, which takes up to ten times as long.
+None: nothing matches. Separate tsqueries per word let the index skip between rare entries; one tsquery for all words
+would take up to ten times as long.
 """
 
 MAX_CORRECTIONS: Final = 6
-"""Dictionary words that stand in for one misspelt word, at most."""
+"""The maximum number of dictionary words that replace one misspelt word."""
 
 MAX_COMPLETIONS: Final = 40
-"""The commonest words with a beginning that are looked at."""
+"""How many completions of a prefix are considered, the most common first."""
 
 MAX_PREFIX_OCCURRENCES: Final = 20_000
-"""Occurrences of words with one beginning up to which it excludes; of more it only ranks, unless it is all there is."""
+"""Up to this many occurrences of its completions, a prefix is required; beyond, it only ranks, unless it is the only
+term.
+"""
 
 _UNCOUNTED_OCCURRENCES: Final = 40_000
-"""Occurrences from which on there are more results than are counted, without counting."""
+"""From this many occurrences on, results certainly exceed the count limit and are not counted."""
 
 COMMON_OCCURRENCES: Final = 20_000
-"""Occurrences from which on the nearest are chosen without counting how many there are."""
+"""From this many occurrences on, the nearest names are chosen without counting."""
 
 _MAX_SCANNED_OCCURRENCES: Final = 100_000
-"""Occurrences up to which names are looked through for words that may be misspelt; for missing ones, fewer."""
+"""Up to this many occurrences, names are scanned for misspelt words; fewer for missing words."""
 
 _MIN_ALTERNATIVE_WORDS: Final = 3
 _MAX_ALTERNATIVE_OCCURRENCES: Final = 10_000
-"""Of more than ``MIN_ALTERNATIVE_WORDS`` words, only the alternatives count that together occur at most so often."""
+"""With more than ``MIN_ALTERNATIVE_WORDS`` words, only alternatives with at most this many occurrences together count.
+"""
 
 RARE_OCCURRENCES: Final = 200
-"""Occurrences up to which a known word may yet be a slip: registers hold slips too."""
+"""Up to this many occurrences, a known word may still be a typo: registers contain typos too."""
 
 _CORRECTABLE_LENGTHS: Final = range(3, 41)
-"""Letters of a word that may be misspelt: longer ones are only found as they stand (``deletion_variants``)."""
+"""Lengths of words that may be misspelt; longer ones are only matched exactly (``deletion_variants``)."""
 
 _MAX_EDIT_VARIANTS: Final = 4_000
-"""Strings that are looked up for what two slips may have left of all words of a query, at most."""
+"""The maximum number of strings looked up for two-typo variants of all words of a query."""
 
 _MAX_WORDS_WITH_INITIALS: Final = 4
 _MAX_INITIALS_OCCURRENCES: Final = 3_000
-"""Occurrences up to which a word beside others may be initials: of what is more common, names have the word."""
+"""Up to this many occurrences, a word beside others may be initials; more common ones are words of names."""
 
 _MIN_SPLIT_LENGTH: Final = 3
 MAX_REQUIRED_TERMS: Final = 6
-"""The rarest words of a query that a result must have: further ones only rank."""
+"""How many words a result must have, the rarest first; further ones only rank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ class QueryTerm:
     begins: bool
     repaired: tuple[str, ...]
     weight: int
-    """How often all of these occur."""
+    """The total occurrences of all its alternatives."""
 
     @property
     def is_unmatched(self) -> bool:
@@ -107,7 +110,7 @@ class QueryTerm:
         return f"({self.name_query()} | {self.other_fields_query()})"
 
     def _terms(self, mark: str, words: Iterable[str]) -> str:
-        # Words are [a-z0-9]+ only, so that nothing in them can end the quotes.
+        # Words are [a-z0-9]+ only, so they cannot contain quotes.
         terms = [
             f"'{mark}{word}':*" if self.begins and word == self.word else _tsquery_term(mark, word) for word in words
         ]
@@ -120,7 +123,7 @@ def _tsquery_term(mark: str, word: str) -> str:
 
 
 def words_to_look_up(query: SearchQuery) -> list[str]:
-    """The words to look up: the needed ones, other spellings of theirs, and neighbours written as one."""
+    """The words to look up: the needed ones, their variant spellings, and neighbours joined into one."""
     joined = ["".join(pair) for pair in pairwise(query.words)]
     return list(
         dict.fromkeys(
@@ -135,7 +138,7 @@ def is_correctable_word(word: str) -> bool:
 
 
 def rank_corrections(word: str, word_counts: Sequence[WordCount]) -> tuple[str, ...]:
-    """The known words that the word may be a slip of: fewest slips first, then the commoner one."""
+    """The known words that the word may be a typo of: fewest typos first, then the more common one."""
     typos = 1 if len(word) <= 4 else 2 if len(word) <= 8 else 3
     near = []
     for other, count in dict(word_counts).items():
@@ -157,9 +160,9 @@ def two_edit_variants(word: str) -> list[str]:
 
 
 def bounded_two_edit_variants(words: Sequence[str]) -> dict[str, list[str]]:
-    """``two_edit_variants`` of as many of the words as few enough strings are made of, the shortest first.
+    """``two_edit_variants`` of the shortest words, while the total number of strings stays within the limit.
 
-    Of a word there are about twice as many as the square of its length.
+    A word has about twice the square of its length.
     """
     left: dict[str, list[str]] = {}
     room = _MAX_EDIT_VARIANTS
@@ -171,7 +174,7 @@ def bounded_two_edit_variants(words: Sequence[str]) -> dict[str, list[str]]:
 
 
 def build_query_terms(query: SearchQuery, matched: WordSuggestions, *, doubtful: bool = False) -> list[QueryTerm]:
-    """A group for each needed word; ``doubtful``: known words may be slips of others as well."""
+    """A term for each needed word; ``doubtful``: known words may be typos too."""
     made = [_build_term(word, query, matched, doubtful=doubtful) for word in query.needed]
     place = {group.word: nth for nth, group in enumerate(made)}
     for pair in pairwise(query.words):
@@ -206,7 +209,7 @@ def uncertain_words(terms: Sequence[QueryTerm]) -> list[str]:
 def required_terms(terms: Sequence[QueryTerm]) -> list[QueryTerm]:
     """The terms that a result must match; at least one if any has a match.
 
-    Others only rank: those for which nothing stands, that may be a slip of a weak word, or begin too many words.
+    Others only rank: unmatched terms, possible typos of a weak word, and prefixes of too many words.
     """
     known = [group for group in terms if not group.is_unmatched]
     strong = [
@@ -220,12 +223,12 @@ def required_terms(terms: Sequence[QueryTerm]) -> list[QueryTerm]:
 
 
 def compound_splits(word: str) -> list[tuple[str, str]]:
-    """The two words that a word may be when a blank was left out."""
+    """The two words that a word may consist of if a space is missing."""
     return [(word[:at], word[at:]) for at in range(_MIN_SPLIT_LENGTH, len(word) - _MIN_SPLIT_LENGTH + 1)]
 
 
 def known_compound_splits(word: str, counts: Mapping[str, int]) -> list[WordCount]:
-    """The known pairs of words that a word may be, each with a blank between."""
+    """The known pairs of words that a word may consist of, joined by a space."""
     return [
         (f"{left} {right}", min(counts[left], counts[right]))
         for left, right in compound_splits(word)
@@ -247,7 +250,7 @@ def all_terms_query(
     missing = f"!({' & '.join(named)})"
     if len(terms) > 1 and rarest_first[0].weight <= COMMON_OCCURRENCES:
         return (named,), ((*(one.any_field_query() for one in rarest_first), missing),)
-    if len(terms) > 1:  # few places and descriptions have what is common in names: they lead
+    if len(terms) > 1:  # names first: few places and descriptions contain what is common in names
         return (named,), tuple(
             (one.other_fields_query(), *(more.any_field_query() for more in rarest_first if more is not one), missing)
             for one in rarest_first
@@ -270,7 +273,7 @@ def initials_query(query: SearchQuery, matched: WordSuggestions) -> str | None:
 
 
 def initials_beside_words_query(terms: Sequence[QueryTerm], matched: WordSuggestions) -> QueryAlternatives | None:
-    """The ways of names with the initials that one word may be, and the other words in names or places."""
+    """Query for names with the initials that one word may be, and the other words in names or places."""
     if not 1 < len(terms) <= _MAX_WORDS_WITH_INITIALS:
         return None
     ways = tuple(
@@ -294,7 +297,7 @@ def is_affordable_query(terms: Sequence[QueryTerm], missing_count: int = 0) -> b
 def all_but_n_terms_query(terms: Sequence[QueryTerm], missing_count: int) -> QueryAlternatives | None:
     """Query for all but ``missing_count`` of the terms; None if too few remain or they are too common.
 
-    A place that is typed with a name is no word that the name lacks.
+    A place typed with a name does not count as missing in the name.
     """
     if len(terms) < missing_count + 2 or not is_affordable_query(terms, missing_count):
         return None
@@ -303,9 +306,9 @@ def all_but_n_terms_query(terms: Sequence[QueryTerm], missing_count: int) -> Que
 
 
 def any_term_query(terms: Sequence[QueryTerm]) -> QueryAlternatives | None:
-    """The way of names with one of several words that are not common; None without such.
+    """Query for names with one of several uncommon words; None without such words.
 
-    Of many words the rarest alone: a name that has one of them, and a common one, is not like all of them.
+    Of many words only the rarest: a name with one common word is not similar to the query.
     """
     rare: list[str] = []
     occurrences = 0

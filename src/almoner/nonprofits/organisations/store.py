@@ -25,8 +25,8 @@ select o.id, o.partner_id, o.registry_id, r.code as registry_code, r.name as reg
     o.branch_of, o.usa_group_exempt, o.status_override, o.succeeded_by, o.same_as, o.activities,
     told.sources, p.data_as_of, o.first_seen, b.logo, coalesce(b.images, '{}') as images, o.created_at, o.updated_at
 """
-# What lists it comes first, then what else tells of it, then the same for its numbers in other registers. What else
-# tells is seen in the index alone: an entry, which lies anywhere in gigabytes, is read where there is one.
+# Order of sources: the one that lists the organisation, then others about it, then the same for its numbers in other
+# registers. Other sources are checked in the index; an entry is read only if it exists.
 _FROM: Final = """
 from organisation o
 join registry r on r.id = o.registry_id
@@ -53,7 +53,7 @@ cross join lateral (
 ) told
 """
 _RECORD: Final = _SELECT + _FROM
-# As its register says it now, without what it said of itself: branded, and made a parent by its branches, for a day.
+# The record as its register states it, without its own branding or the branch flag, for a given day.
 _UNBRANDED: Final = _RECORD.replace("b.organisation_id = o.id", "false").replace(
     "under.branch_of = o.id", "under.branch_of = o.id and false"
 )
@@ -106,7 +106,7 @@ async def find_record(tx: Tx, scope: Scope, organisation_id: UUID) -> Organisati
 
 @across_partners("registers")
 async def list_merged_records(tx: Tx, organisation_id: UUID) -> list[Organisation]:
-    """The other records of which this one is the principal one, each as its register states it."""
+    """The records merged into this principal one, each as its register states it."""
     rows = await tx.fetch(_UNBRANDED + "where o.same_as = $1 order by o.id", organisation_id)
     return [_organisation(row) for row in rows]
 
@@ -131,7 +131,7 @@ async def find_by_number(tx: Tx, scope: Scope, registry_id: UUID, number_key: st
 
 @across_partners("registers")
 async def find_record_by_number(tx: Tx, registry_id: UUID, number_key: str) -> Organisation | None:
-    """The published record of this very number, also where another one answers for it."""
+    """The published record with exactly this number, even if it is merged into another."""
     row = await tx.fetchrow(
         _RECORD + "where o.number_key = $1 and o.registry_id = $2 and o.partner_id is null", number_key, registry_id
     )
@@ -202,9 +202,9 @@ async def find_branding(tx: Tx, scope: Scope, organisation_id: UUID) -> Branding
 async def list_milestones_page(
     tx: Tx, scope: Scope, organisation_id: UUID, page: Page
 ) -> tuple[list[Milestone], int] | None:
-    """One page of an organisation's milestones in reading order and their total; None when it is not seen.
+    """One page of an organisation's milestones in reading order, and their total; None if the scope cannot see it.
 
-    Those of every record of the body: what was published under one that another answers for now is the body's still.
+    Includes milestones published under records that were merged into it later.
     """
     comparison, order = ("<", "desc") if page.reads_descending else (">", "asc")
     rows = await tx.fetch(

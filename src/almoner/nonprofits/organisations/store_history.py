@@ -13,7 +13,7 @@ from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.paging import Page
 
-# Activities that new rules of ours gave were told by no register (slice activities).
+# Without activities assigned by changed rules of ours, which no register reported (slice activities).
 _CHANGES: Final = """
 select c.id, c.at, c.field, c.before, c.after,
     case l.source when 'activity-tags' then l.source else r.name end as source, c.kind,
@@ -62,7 +62,7 @@ async def list_changes_page(tx: Tx, organisation_id: UUID, page: Page) -> tuple[
 
 
 def _versions(conditions: str) -> str:
-    """What stands and what stood, each by its own index: one for both would be one more for every load to keep."""
+    """Select current and ended versions, each by its own index: a shared one would be a further index to update."""
     return f"""
         select * from register_entry e where {conditions} and e.valid_to is null
         union all
@@ -122,7 +122,7 @@ async def sources_at(tx: Tx, organisation_ids: Sequence[UUID], day: datetime) ->
 
 
 def _value_on_day(field: str) -> str:
-    """Joins of what a column of ``o`` held on the day ``$2``, as ``held.value``: what its changes say (``as_of``)."""
+    """Joins that give a column's value on the day ``$2`` as ``held.value``, from its changes (``as_of``)."""
     reported = f"from organisation_change c where c.organisation_id = o.id and c.field = '{field}'"
     return f"""
         left join lateral (
@@ -248,7 +248,7 @@ async def advance_notification(tx: Tx, load_id: UUID, last_notified_id: UUID | N
 
 
 class ChangedRecord(NamedTuple):
-    """A changed record, and the record that answers for it."""
+    """A changed record, and its principal record."""
 
     organisation_id: UUID
     principal_id: UUID
@@ -256,9 +256,9 @@ class ChangedRecord(NamedTuple):
 
 @across_partners("registers")
 async def records_changed_by_load(tx: Tx, load_id: UUID, after: UUID | None, limit: int) -> list[ChangedRecord]:
-    """Records that a load changed, after one, by ID.
+    """Records that a load changed, after an ID, by ID.
 
-    Of several records of one body only the one with the least id is among them.
+    Of several records of one organisation only the one with the lowest ID.
     """
     rows: list[Record] = await tx.fetch(
         """
@@ -278,7 +278,7 @@ async def records_changed_by_load(tx: Tx, load_id: UUID, after: UUID | None, lim
 
 @across_partners("registers")
 async def records_already_notified(tx: Tx, load_id: UUID, records: Sequence[UUID]) -> set[UUID]:
-    """Those of the records whose organisation was notified by a record with a lower ID."""
+    """The records among these whose organisation was notified by a record with a lower ID."""
     rows = await tx.fetch(
         """
         select o.id from organisation o

@@ -1,6 +1,6 @@
 """SQL that checks and repairs the search index.
 
-Triggers keep it so at every change (migrations). A restore of single tables, or a hand in the database, may break it.
+Triggers keep it current (migrations). Restoring single tables or manual changes may break it.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ SEARCH_COLUMNS: Final = """
     id, partner_id, registry_id, country_code, listed, active, usa_group_exempt, kinds, rank, tag_ids, name, other,
     place, described
 """
-"""Of ``organisation_search``."""
+"""The columns of ``organisation_search``."""
 EXPECTED_VALUES: Final = """
     o.id, o.partner_id, o.registry_id, o.country_code, o.same_as is null, o.active, o.usa_group_exempt,
     (case when 'nonprofit' = any(o.types) then 1 else 0 end
@@ -28,7 +28,7 @@ EXPECTED_VALUES: Final = """
 """
 """The same columns by an organisation ``o``, as the triggers write them."""
 _ALL_WORDS: Final = "string_to_array(concat_ws(' ', name, other, place, described), ' ')"
-"""All words that a body is found by; empty ones among them do not count."""
+"""Empty words among them do not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ReindexBatch:
 
 @across_partners("registers")
 async def repair_index_batch(tx: Tx, after: UUID, limit: int) -> ReindexBatch:
-    """Rebuild the search rows of some organisations, which are locked meanwhile."""
+    """Lock some organisations and rebuild their search rows."""
     row = await tx.fetchrow(
         f"""
         with looked as materialized (

@@ -1,4 +1,4 @@
-"""SQL of names that several numbers of a register bear, or nearly: families, of which the second line tells members."""
+"""SQL for similar names in a register: families share the first line, and the second line distinguishes members."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from almoner.platform.database.transactions import Tx
 _COUNTED: Final = 100
 _READ: Final = 2_000
 _COMPARED: Final = 100
-"""Others of each kind that are compared: those with most words of the name and the place, or nearest in length."""
+"""How many others of each kind are compared: those sharing most words of name and place, or nearest in length."""
 
 
 _NAMESAKES: Final = f"""
@@ -60,8 +60,8 @@ _NAMESAKES: Final = f"""
 class NameSearch:
     """A name and a place to search for, in the form of the search index.
 
-    ``further_words``: those of the name beyond the first line; ``queries``: words that are all looked for at once;
-    ``near_keys``: numbers a slip away.
+    ``further_words``: those beyond the first line; ``queries``: words that must all match; ``near_keys``: numbers one
+    typo away.
     """
 
     name: str
@@ -92,9 +92,9 @@ async def count_namesakes(tx: Tx, organisation: Organisation) -> int:
 async def list_namesakes(tx: Tx, organisation: Organisation, name_search: NameSearch) -> list[Namesake]:
     """Other active organisations of the register that a name may mean; same first line first.
 
-    Those with the first line of this one, of a large family those that share most words beyond it and most of the
-    place; those with the very name for their first line; those with all words of the name, or all that it shares with
-    this one; and those whose numbers are a slip away and have the same first line.
+    Those with the same first line (of a large family, those sharing most further words and most of the place); those
+    whose first line is exactly the name; those with all words of the name, or all that it shares with this one; and
+    those with the same first line and a number one typo away.
     """
     rows = await tx.fetch(
         _NAMESAKES,

@@ -1,7 +1,7 @@
 """SQL for organisation search: one statement for a filtered list, one for matching words, two for the dictionary.
 
-What a statement fetches is bounded: counting stops at ``COUNTED``, ranking takes the first ``HEAD``. All of it reads
-the narrow table ``organisation_search``, which triggers keep (decision 0033).
+Every statement is bounded: counting stops at ``COUNTED``, ranking takes the first ``HEAD``. All read the narrow table
+``organisation_search``, which triggers update (decision 0033).
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,23 +40,22 @@ _KINDS: Final = {"nonprofit": 1, "social_impact": 2, "education": 4}
 LEXEMES: Final = "search_lexemes(name, other, place, described)"
 _FIELDS: Final = "id, name, other, place, rank, described <> '' as described"
 _FOREMOST: Final = "rank <= 102"
-# Two numbers of one body lead to the record that answers for both. The scope, bound first, chooses the partial indexes.
+# Merged numbers lead to their principal record. The scope is bound first and selects the partial indexes.
 _NUMBERED: Final = (
     "id = any(array(select coalesce(o.same_as, o.id) from organisation o where o.number_key = any({}::text[]) "
     "and (o.partner_id is null or o.partner_id = $1)))"
 )
 
 CompareBy = Literal["length", "letters"]
-"""What decides which of many matches are compared in full: names as long as the query, or with letters in common."""
+"""How many matches are reduced to those compared in full: names as long as the query, or with common letters."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
     """What to match: queries for names and other fields, the text, and numbers.
 
-    ``exceeds_count_limit``: there are certainly more than ``COUNTED``, which need not be found to be counted.
-    ``counted``: whether the
-    total will be told.
+    ``exceeds_count_limit``: there are certainly more than ``COUNTED``, so no counting is needed. ``counted``: whether
+    the total is reported.
     """
 
     name_alternatives: QueryAlternatives
@@ -77,7 +76,7 @@ class SearchMatches:
 
 
 class _Where:
-    """Conditions with their bound values; the scope's is always there."""
+    """Conditions with their bound values; always includes the scope's."""
 
     def __init__(self, scope: Scope, filters: OrganisationFilters) -> None:
         self.values: list[object] = []
@@ -87,12 +86,12 @@ class _Where:
         self._memberships(visible_partner_id(scope), filters)
 
     def bind(self, value: object) -> str:
-        """The placeholder of a further value."""
+        """Bind a value; returns its placeholder."""
         self.values.append(value)
         return f"${len(self.values)}"
 
     def has(self, ways: QueryAlternatives) -> str:
-        """The condition that one of the ways matches."""
+        """The condition that one of the alternatives matches."""
         places = {query: f"{LEXEMES} @@ {self.bind(query)}::tsquery" for query in dict.fromkeys(chain(*ways))}
         several = [" and ".join(places[query] for query in way) for way in ways]
         return f"({' or '.join(f'({way})' for way in several)})" if several else "false"
@@ -110,7 +109,7 @@ class _Where:
         if filters.types:
             wanted = sum({_KINDS[kind] for kind in filters.types})
             held = (str(kinds) for kinds in range(1 + sum(_KINDS.values())) if kinds & wanted)
-            self._conditions.append(f"kinds in ({', '.join(held)})")  # told apart, so that statistics say how many
+            self._conditions.append(f"kinds in ({', '.join(held)})")  # listed separately, for better statistics
         if filters.active is not None:
             self._conditions.append("active" if filters.active else "not active")
         if filters.accepts_donations is not None:
@@ -144,7 +143,7 @@ class _Where:
 async def list_page(
     tx: Tx, scope: Scope, filters: OrganisationFilters, page_: Page, offset: int = 0
 ) -> tuple[list[UUID], int]:
-    """One page of ids in reading order and the total, by creation; ``offset`` skips rows where a page has a number."""
+    """One page of IDs by creation in reading order, and the total; ``offset``: rows to skip for numbered pages."""
     where = _Where(scope, filters)
     comparison, order = ("<", "desc") if page_.reads_descending else (">", "asc")
     after = f"and id {comparison} {where.bind(page_.after_id)}" if page_.position else ""
@@ -230,15 +229,15 @@ async def match_words(
 
 
 def _one_number(length: str) -> str:
-    """By a length, and of equals always the same ones: numbers are sorted in half the time that identifiers take."""
+    """A single sort key with a fixed order among equals: sorting numbers takes half the time of sorting IDs."""
     return f"({length}::bigint << 32) + (uuid_hash(id)::bigint & 4294967295)"
 
 
 def _with_words(where: _Where, request: SearchRequest, upto: str) -> str:
-    """What has the words: planned as if all its rows were wanted, by index, and read no further than is counted.
+    """Matches by words: planned by index as if all rows were wanted, but read only up to the count limit.
 
-    No row is counted twice: those with the words in their names, then those that have them elsewhere as well. What
-    need not be counted is not read where what comes before suffices.
+    No row is counted twice: first those with the words in their names, then those with them elsewhere. Rows that need
+    no counting are not read if earlier ones suffice.
     """
     named = where.has(request.name_alternatives)
     name_hits = f"""
@@ -283,8 +282,8 @@ def _with_words(where: _Where, request: SearchRequest, upto: str) -> str:
 
 def _with_name_or_number(where: _Where, request: SearchRequest, text: str, *, filtered: bool) -> str:
     beyond, keys = where.bind(request.text + "~"), where.bind(list(request.keys))
-    # As a row it is the end of the same stretch of the index, but is not estimated from statistics: of a few letters
-    # these say too few names, and all of them would be read and sorted. With filters another index may be the better.
+    # The row comparison has the same upper bound in the index but is not estimated from statistics, which underestimate
+    # short prefixes and would read and sort all names. With filters another index may be better.
     below = f"name < {beyond}" if filtered else f"(name, rank) < ({beyond}, 0::smallint)"
     return f"""
         same as materialized (
@@ -345,7 +344,7 @@ async def suggest_words(tx: Tx, words: Sequence[str], started: str | None, missp
 async def similar_words(tx: Tx, near: Sequence[str], far: Mapping[str, Sequence[str]]) -> dict[str, list[WordCount]]:
     """For each word, dictionary words with one typo; for ``far`` ones, also words with similar letters.
 
-    ``far`` has with each word what else may be left of the one that is meant.
+    ``far``: for each word, further strings that the intended word may have been reduced to.
     """
     rows = await tx.fetch(
         f"""

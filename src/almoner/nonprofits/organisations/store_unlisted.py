@@ -18,7 +18,7 @@ _LAST: Final = UUID(int=2**128 - 1)
 
 
 async def insert(tx: Tx, partner: Partner, new: UnlistedOrganisation) -> None:
-    """Store an organisation that the partner alone sees, unless it has one of this number."""
+    """Store an organisation visible to one partner, unless the partner has one with this number."""
     place = " ".join(part for part in (new.city, new.state) if part)
     await tx.execute(
         """
@@ -78,9 +78,9 @@ async def list_unpublished_organisations(
 async def publish_organisation(tx: Tx, organisation_id: UUID, websites: Sequence[str]) -> bool:
     """Make an organisation visible to all; False if another with its number is published.
 
-    The transaction is over where two of a number are published at once: the index lets one through.
+    If two with one number are published concurrently, the unique index rejects one and its transaction fails.
     """
-    # Triggers keep what search reads by what loads change; whose it is changes here alone.
+    # Triggers update the search index for columns that loads change; the owner changes only here.
     try:
         published = await tx.fetchval(_PUBLISH, organisation_id, tx.now, websites)
     except UniqueViolationError:

@@ -28,7 +28,7 @@ class ActivitySubTagResponse(ResponseRecord):
 
 
 def sub_tags_response(tx: Tx, rules: Mapping[str, str] | None) -> list[ActivitySubTagResponse]:
-    """The answer for sub-tags by code, in the order of the file. Codes that the file no longer has are left out."""
+    """The response for sub-tags by code, in the order of the file. Codes that the file no longer has are omitted."""
     at = iso_timestamp(VERSION)
     return [
         ActivitySubTagResponse(

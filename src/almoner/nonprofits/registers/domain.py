@@ -14,11 +14,11 @@ from almoner.kit.events import InternalEvent
 class RegisterEntry(NamedTuple):
     """One organisation as a source lists it, without personal data.
 
-    ``part`` is what a file replaces (for the IRS, a state; for a register in one file, ``all``). ``facts`` are the
-    source's own codes under its own names, what decisions and evidence rest on; empty ones are left out.
-    ``secondary_name`` is the second line of the name, which tells the bodies of one first line apart. A source that
-    makes no bodies fills what it knows of the rest. ``until``: of a body that is not active, the day on which it ended
-    or will end, where the source names it; a reader has no clock, so the load decides by the day of its data.
+    ``part``: the unit that a file replaces (for the IRS a state; for a register in one file ``all``). ``facts``: the
+    source's own codes under its own names, the basis of decisions and evidence; empty ones are omitted.
+    ``secondary_name``: the second line, which distinguishes bodies with the same first line. A source that creates no
+    organisations fills the other members as far as it knows them. ``until``: when an inactive body ended or will end,
+    if stated; readers have no clock, so the load decides by the date of its data.
     """
 
     number: str
@@ -47,7 +47,7 @@ class RegisterEntry(NamedTuple):
 
 
 def entry_as_of(entry: RegisterEntry, day: datetime) -> RegisterEntry:
-    """The entry as of its data's date: an end announced for later is ignored."""
+    """The entry as of the date of its data: an end announced for later is ignored."""
     if not entry.active and entry.until is not None and entry.until > day:
         return entry._replace(active=True)
     return entry
@@ -56,8 +56,9 @@ def entry_as_of(entry: RegisterEntry, day: datetime) -> RegisterEntry:
 class RegisterLink(NamedTuple):
     """A relation between two numbers: merger, duplicate or re-registration.
 
-    ``same``: one body in two registers; ``merged``: the first went into the second; ``reregistered``: the second is the
-    first under a new number. ``part`` is that of the file which says so: what it says no more is no more.
+    ``same``: one body in two registers; ``merged``: the first merged into the second; ``reregistered``: the second is
+    the first under a new number. ``part``: of the file that states it; a link missing from a later load of the part
+    ends.
     """
 
     kind: Literal["same", "merged", "reregistered"]
@@ -72,9 +73,9 @@ class RegisterLink(NamedTuple):
 class RejectedRow(NamedTuple):
     """A rejected row with its reason, without personal data.
 
-    ``file`` is the position of its file when a source reads several at once. ``number``: the key of the number that the
-    row is of, where that can be read: what is known of it stays. ``name``: where it cannot, what the row calls its
-    organisation. ``lists``: False for a row that only says more of an organisation that another row lists.
+    ``file``: the position of its file if a source reads several at once. ``number``: the key of its number, if
+    readable; the number's stored data are kept. ``name``: else the organisation's name in the row. ``lists``: False for
+    a row that only adds data to an organisation listed by another row.
     """
 
     line: int
@@ -89,7 +90,7 @@ class RejectedRow(NamedTuple):
 class UnnumberedRow(NamedTuple):
     """A row that the register publishes without a number on purpose.
 
-    ``name``: what it calls its organisation. One that is known by this name and missing has lost its number here.
+    ``name``: the organisation's name. If a stored organisation with this name is missing, it lost its number here.
     """
 
     line: int
@@ -117,10 +118,12 @@ class ImportRefused(Exception):
 
 
 class RegisterImportQuarantined(ImportRefused):
-    """The files were read but failed the load checks; the former load stays."""
+    """The files were read but failed the load checks; the previous load stays current."""
 
     def __init__(self, load: "RegisterImport") -> None:
-        forced = ", or load them as they are with --force" if load.rows else ""  # nothing makes rows where none are
+        forced = (
+            ", or load them as they are with --force" if load.rows else ""
+        )  # --force cannot load files without rows
         super().__init__(
             f"these files of {load.source} are put into quarantine, and what was loaded before stays: "
             f"{'; '.join(load.reasons)}. Fetch them again{forced}"
@@ -150,7 +153,7 @@ class RegisterQuarantinedEvent:
 
 
 QUARANTINED: Final = InternalEvent("internal.register_quarantined", RegisterQuarantinedEvent)
-"""Told when files were put into quarantine."""
+"""Emitted when files are quarantined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +165,7 @@ class RegisterChangedEvent:
 
 
 CHANGED: Final = InternalEvent("internal.register_changed", RegisterChangedEvent)
-"""Told when what is said of a registry's bodies may have changed."""
+"""Emitted when data about a registry's organisations may have changed."""
 
 
 class UnreadableColumn(TypedDict):
@@ -190,13 +193,13 @@ LoadStatus = Literal["loaded", "unchanged", "quarantined", "rolled_back"]
 
 @dataclass(frozen=True, slots=True)
 class RegisterImport:
-    """One load of a source and its counts. ``status`` ``unchanged``: the same files were loaded before.
+    """One load of a source and its counts.
 
-    ``changed`` numbers told something else than before; of ``ignored_changes`` ones nothing moved but facts that the
-    source says mean nothing; ``moved`` ones are in another part (they are among the changed). ``ambiguous``: links of
-    its source that are kept and join nothing, since others contradict them. ``unreadable_values``: optional values that
-    could not be read. ``carried_over``: numbers that stay as they were known, since their rows were rejected, or a row
-    whose number cannot be read may be theirs. ``notes``: what its files lack.
+    ``status`` ``unchanged``: the same files were loaded before. ``changed``: numbers whose data differ;
+    ``ignored_changes``: numbers with changes only in facts that the source ignores; ``moved``: numbers in another part
+    (included in ``changed``). ``ambiguous``: stored links that are not applied because others contradict them.
+    ``unreadable_values``: unreadable optional values. ``carried_over``: numbers kept unchanged because their rows were
+    rejected, or because a row with an unreadable number may be theirs. ``notes``: what its files lack.
     """
 
     id: UUID
@@ -225,7 +228,7 @@ class RegisterImport:
 
 @dataclass(frozen=True, slots=True)
 class ImportProgress:
-    """The progress of an import. ``share``: of the whole work."""
+    """The progress of an import. ``share``: of the whole work, 0 to 1."""
 
     stage: Literal["reading", "merging"]
     rows: int
@@ -235,7 +238,7 @@ class ImportProgress:
 
 
 FillCounts = dict[str, int]
-"""Rows in which a column holds something, by column; ``rows``: of all."""
+"""The number of rows in which a column is filled, by column; ``rows``: of all rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +258,7 @@ class FileReadResult:
 class SourceStatus:
     """The status of a source: its newest load, age and later quarantined loads.
 
-    ``data_as_of``: of its newest part; ``oldest``: of its oldest one. ``active``: bodies that it lists now.
+    ``data_as_of``: of its newest part; ``oldest``: of its oldest one. ``active``: organisations that it lists now.
     """
 
     source: str
@@ -274,9 +277,10 @@ class SourceStatus:
 
 @dataclass(frozen=True, slots=True)
 class SourceAge:
-    """The age of a source's data. ``max_age``: the promised age; ``waiting``: quarantined loads.
+    """The age of a source's data.
 
-    ``every``: None where the schedule does not name it. ``reading``: rows of an import that is under way.
+    ``max_age``: the promised age; ``waiting``: quarantined loads. ``every``: None if it is not scheduled. ``reading``:
+    rows read by an import in progress.
     """
 
     source: str
@@ -304,7 +308,7 @@ Decision = Literal["released", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class RegisterImportDecision:
-    """What an operator decided about a quarantined load."""
+    """An operator's decision about a quarantined load."""
 
     decision: Decision
     decided_by: str
@@ -313,7 +317,7 @@ class RegisterImportDecision:
 
 
 def estimate_seconds_left(share: float, elapsed: float) -> float | None:
-    """Time left at the pace so far, None before the first hundredth."""
+    """Estimate the remaining seconds at the current pace; None before 1 % is done."""
     return elapsed / share * (1 - share) if share >= 0.01 else None
 
 
@@ -321,7 +325,7 @@ def estimate_seconds_left(share: float, elapsed: float) -> float | None:
 class RegisterImportDifference:
     """The differences between two loads of a source.
 
-    ``columns``: in how many of the changed and ignored numbers a column differs; the most frequent first.
+    ``columns``: the number of changed and ignored numbers in which a column differs, most frequent first.
     """
 
     came: int

@@ -18,12 +18,12 @@ from almoner.platform.outbound import remote_files
 _Content = io.BufferedReader | GzipFile | ZipExtFile
 
 _MAX_LINE_LENGTH: Final = 1 << 20
-"""Characters of one line; what is longer is no row of a register."""
+"""Characters of one line; a longer one is no row of a register."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportFile:
-    """A file, or a member of a ZIP file, to be loaded. ``facts.bytes``: the size of its content."""
+    """A file, or a member of a ZIP file, to load. ``facts.bytes``: the size of its content."""
 
     path: Path
     member: str | None
@@ -40,13 +40,13 @@ class OpenFile:
 
     @property
     def position(self) -> int:
-        """Bytes of its content that were read, also by who was given its bytes."""
+        """How many bytes of the content have been read, including through ``open_binary``."""
         return 0 if self._content.closed else self._content.tell()
 
     def lines(self, encoding: str) -> Iterator[str]:
         """The lines of the file; undecodable bytes become U+FFFD, and the row is quarantined.
 
-        Raises ImportRefused at a line that is longer than any: what has no ends of lines is no table.
+        Raises ImportRefused at a line longer than any valid one: a file without line ends is no table.
         """
         self._text = io.TextIOWrapper(self._content, encoding=encoding, errors="replace", newline="")
         while line := self._text.readline(_MAX_LINE_LENGTH):
@@ -59,7 +59,7 @@ class OpenFile:
         return cast("BinaryIO", self._content)
 
     def close(self) -> None:
-        """After the last line, or when reading is given up."""
+        """Close the file after the last line or when reading stops early."""
         if self._text is not None:
             self._text.close()
         self._content.close()
@@ -139,6 +139,6 @@ def data_date_of_files(import_files: Sequence[ImportFile]) -> datetime:
 
 
 def _date_in_name(one: ImportFile) -> datetime | None:
-    """Of the file's own name, its archive's, then its folder's."""
+    """The date in the file's own name, else its archive's, else its folder's; None without one."""
     names = (one.member or "", one.path.name, one.path.absolute().parent.name)
     return next((day for name in names if (day := remote_files.date_in_name(name))), None)

@@ -52,14 +52,14 @@ async def import_files(
 ) -> RegisterImport:
     """Load the files of one register as one snapshot, all or nothing.
 
-    ``as_of`` is the day of the data (00:00 UTC), by default the one that the files state, else as
-    ``files.data_date_of_files`` finds it. ``force`` loads what its guards are against. ``record`` is called when all
-    is in place, before it counts. Files that are what is loaded already are skipped, unless they are of a newer day
-    now: then that is the day of the data. Files that were read before an interruption are not read again. Up to
-    ``few`` rows are looked up one by one, more are joined with whole tables. Raises RegisterImportQuarantined when the
-    files are no good, and ImportRefused when they cannot be read at all.
+    ``as_of``: the date of the data (00:00 UTC); by default the one stated in the files, else that of
+    ``files.data_date_of_files``. ``force``: load despite failed load checks. ``record``: called before the commit.
+    Files that are already loaded are skipped unless their date is newer, which then becomes the date of the data. Files
+    read before an interruption are not read again. Up to ``few`` rows are looked up one by one, more are joined with
+    whole tables. Raises RegisterImportQuarantined when load checks fail, and ImportRefused when the files cannot be
+    read.
     """
-    found = await asyncio.to_thread(files.find_files, paths)  # a worker does other things while gigabytes are hashed
+    found = await asyncio.to_thread(files.find_files, paths)  # hashing gigabytes must not block the event loop
     as_of = as_of or await asyncio.to_thread(_data_date_inside, source, found)
     async with db.write() as tx:
         registry = await registry_of_source(tx, source)
@@ -90,21 +90,21 @@ async def import_files(
 def _data_date_inside(source: RegisterSource, found: Sequence[ImportFile]) -> datetime | None:
     if not isinstance(source, SelfDatedSource):
         return None
-    with ExitStack() as stack, suppress(ImportRefused):  # whoever reads them says it, and keeps it as the reason
+    with ExitStack() as stack, suppress(ImportRefused):  # the reading step reports and stores the reason
         return source.data_date([stack.enter_context(files.open_file(one)) for one in found])
     return None
 
 
 def _is_new(one: ImportFile, loaded: Mapping[bytes, datetime], as_of: datetime | None) -> bool:
-    """Whether a file is not what is loaded, or says that it holds on a later day too."""
+    """Whether a file is not loaded yet, or is loaded with an earlier date."""
     known = loaded.get(one.facts.sha256)
     return known is None or known < (as_of or files.data_date_of_files([one]))
 
 
 def _check_data_date(db: Database, day: datetime) -> None:
-    """Refuse data of a day to come: all true files would be older than they are. Raises ImportRefused.
+    """Refuse data with a future date: all later files would seem older.
 
-    Registers are of the real world; only where a sandbox is further may their days be.
+    Raises ImportRefused. Dates are compared with real time, or with a sandbox's clock if that is further ahead.
     """
     clock = db.deployment.clock
     if day > max(clock.now(), clock.real_now()) + timedelta(days=1):
@@ -119,7 +119,7 @@ async def _unchanged_load(
 ) -> RegisterImport:
     async with db.read() as tx:
         newest = await store.find_newest_load(tx, source.code)
-        assert newest is not None  # a loaded file came with one
+        assert newest is not None  # a loaded file has a load
         given = tuple(one.facts for one in found)
         return RegisterImport(
             tx.new_id(), registry.code, source.code, newest.data_as_of, tx.now, 0, 0, 0, 0, 0, False, given, "unchanged"
@@ -128,7 +128,7 @@ async def _unchanged_load(
 
 @dataclass(frozen=True, slots=True)
 class _ImportRun:
-    """What was read, about to become a load."""
+    """Files that were read and are about to become a load."""
 
     tx: Tx
     source: RegisterSource
@@ -140,7 +140,7 @@ class _ImportRun:
     few: int
 
     async def finish(self, *, force: bool) -> RegisterImport:
-        """Judge it, and merge it or keep why not."""
+        """Check the load, then merge or quarantine it."""
         tx, staging_id = self.tx, self.staging_id
         self.pace.report_merge_steps(0, 1)
         read = await store_staging.list_read_files(tx, staging_id)
@@ -207,9 +207,9 @@ class _ImportRun:
     async def _strays(
         self, parts: Mapping[str, FillCounts], loaded: Mapping[str, LoadedPart], rows: int
     ) -> frozenset[str]:
-        """Parts that a few rows of other files name by mistake: none of their numbers is there, so they are not told.
+        """Parts that a few rows of other files name by mistake: none of their numbers is stored there.
 
-        Such a row counts, with the part that it names; nothing of that part is replaced by it.
+        Such a row counts, with the part it names, but nothing of that part is replaced.
         """
         few = [
             part
@@ -221,9 +221,10 @@ class _ImportRun:
         )
 
     async def _left_out(self, parts: Mapping[str, FillCounts]) -> set[str]:
-        """Parts that came in a file which these replace, and are not there now: nothing of them is left.
+        """Parts of a replaced file that the new files lack: their organisations are removed.
 
-        A file is replaced by one of its name, or by files with most of its parts; one state alone replaces no region.
+        A file is replaced by one with its name, or by files with most of its parts; one state alone does not replace a
+        region.
         """
         left: set[str] = set()
         names = {one.facts.name for one in self.found}
@@ -280,7 +281,7 @@ class _ImportRun:
 def _fills_by_file(
     read: Sequence[FileReadResult], again: Mapping[tuple[int, str], int]
 ) -> dict[int, dict[str, FillCounts]]:
-    """What each file holds of each part, without the rows of numbers that occurred before."""
+    """The filled columns per file and part, without rows of repeated numbers."""
     by_file = {one.position: {part: dict(fills) for part, fills in one.filled_counts.items()} for one in read}
     for (place, part), rows in again.items():
         by_file[place][part]["rows"] -= rows

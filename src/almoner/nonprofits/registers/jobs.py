@@ -1,4 +1,4 @@
-"""Registers that refresh themselves: fetched on a schedule, loaded when they changed, one at a time."""
+"""Refreshes registers on a schedule: fetched, and loaded one at a time if they changed."""
 
 import asyncio
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ from almoner.platform.outbound.fetching import FetchedFile, FetchRefused
 
 
 class RefreshSource(msgspec.Struct, frozen=True):
-    """Which."""
+    """The source to refresh."""
 
     source: str
 
@@ -55,16 +55,17 @@ RELEASE: Final = JobKind("registers.release", ReleaseQuarantinedImport)
 _LANE: Final = "registers"
 _SCHEDULE: Final = audit.Actor("system", REFRESH.name)
 _FETCHING_SECONDS: Final = 3_600.0
-"""Of what a job may take; what has come is kept, and the next turn goes on from there."""
+"""The share of a job's time for fetching; fetched files are kept, and the next run continues from there."""
 LIMIT: Final = timedelta(hours=12)
-"""Two million bodies take minutes to read and to merge, on a small machine or at a busy hour many. Whoever is ended
-before has what was read kept, and the next turn goes on there.
+"""Two million organisations take minutes to read and merge, longer on a small machine or under load.
+
+If a job is killed earlier, what it read is kept and the next run continues.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterRefreshContext:
-    """The parts that refreshing needs. ``folder``: of fetched files, with a folder for each source."""
+    """The dependencies of refreshing. ``folder``: of fetched files, with a folder for each source."""
 
     plan: Sequence[Refresh]
     outbound: OutboundClient
@@ -97,7 +98,7 @@ async def refresh_source(
         await _record_failure(refresh_context, context.db, planned, before, str(error))
         return JobDone()
     if before.status not in (None, "failed") and [(one.sha256, one.last_modified) for one in fetched] == last:
-        # What was put aside stays aside until the publisher sends another file.
+        # Quarantined files stay so until the publisher sends another file.
         left = before if before.status == "quarantined" else RefreshStatus("unchanged", load_id=before.load_id)
         await _record_attempt(refresh_context, context.db, source, left)
         return JobDone()
@@ -109,7 +110,7 @@ async def refresh_source(
 async def release_load(
     refresh_context: RegisterRefreshContext, context: JobContext, job: JobOf[ReleaseQuarantinedImport]
 ) -> Result:
-    """Load the files of a released load as they are, if they are still what its publisher sends."""
+    """Load the files of a released load as they are, if the publisher still sends the same ones."""
     async with context.db.read() as tx:
         load = await store.find_load(tx, job.details.load)
         wanted = [] if load is None else [sha256 for _, sha256 in await store_status.list_fetches(tx, load.id)]
@@ -246,7 +247,10 @@ async def _next_due_at(refresh_context: RegisterRefreshContext, tx: Tx) -> datet
 
 
 async def _enqueue(refresh_context: RegisterRefreshContext, tx: Tx) -> int:
-    """Enqueue a job to refresh what is due; without a plan, remove what an earlier one left. Deals with no record."""
+    """Enqueue a refresh of due sources; without a schedule, remove an earlier one.
+
+    Returns 0, as it handles no record.
+    """
     await store_refresh.sync_schedule(tx, refresh_context.plan)
     due = await store_refresh.claim_due_sources(tx)
     await queue.enqueue_jobs(tx, [REFRESH.new_job(RefreshSource(one), lane=_LANE, unique=one) for one in due])

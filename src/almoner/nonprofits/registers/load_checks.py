@@ -1,7 +1,7 @@
 """Checks that a load must pass before it is merged; pure.
 
-Each is there because it happened: files cut off while they were fetched, a page of HTML in the place of a file, a
-column that was renamed, emptied, or written as numbers so that leading zeros went, a state that was left out.
+Each is based on a real incident: truncated downloads, an HTML page in place of a file, a column that was renamed,
+emptied or converted to numbers without leading zeros, a missing state.
 """
 
 from collections.abc import Collection, Mapping
@@ -12,24 +12,24 @@ from typing import Final
 from almoner.nonprofits.registers.domain import FillCounts
 
 _MIN_ROW_SHARE: Final = 0.9
-"""With fewer than this share of the rows it had, a file is refused: it was cut off, or is not the whole register."""
+"""With fewer than this share of its previous rows a file is refused: it is truncated or not the whole register."""
 MAX_REJECTED_SHARE: Final = 0.01
-"""More bad rows than this share and the file is refused: its form has changed."""
+"""With more than this share of bad rows a file is refused: its format has changed."""
 _TOLERATED_REJECTED_ROWS: Final = 10
 _MIN_CHECKED_ROWS: Final = 100
 """Parts with fewer rows than this may shrink freely; the whole file may not."""
 _MIN_CHECKED_FILL: Final = 0.05
-"""A column that holds something in a smaller share of rows may lose it."""
+"""A column filled in a smaller share of rows may become empty."""
 _MIN_FILL_SHARE: Final = 0.5
-"""Of the share that a column was filled in: with less, its content was lost."""
+"""If a column's fill falls below this share of its previous fill, its content was lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterImportSummary:
     """The figures by which a load is checked.
 
-    ``numbers`` is how many numbers stand in those parts, ``removed`` how many of these are in none of the files.
-    ``missing``: canaries that were loaded and are not in it, when it replaces all parts and holds none of them.
+    ``numbers``: how many numbers those parts have; ``removed``: how many of them are in no file. ``missing``: loaded
+    canary numbers, if the load replaces all parts and contains none of them.
     """
 
     refused: tuple[str, ...]
@@ -71,7 +71,7 @@ def quarantine_reasons(judged: RegisterImportSummary) -> list[str]:
 
 
 def find_reduced_parts(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
-    """A sentence for every part that lost more than a tenth of its rows."""
+    """One sentence for every part that lost more than a tenth of its rows."""
     found = []
     total_before, total_after = sum(before.values()), sum(after.get(part, 0) for part in before)
     if total_after < total_before * _MIN_ROW_SHARE:
@@ -91,12 +91,12 @@ def find_replaced_numbers(numbers: int, missing: int) -> list[str]:
 
 
 def has_too_many_rejected(good: int, bad: int) -> bool:
-    """Whether a file has more bad rows than a register in its known form ever has."""
+    """Whether a file has more bad rows than the register's known format ever has."""
     return bad > max(_TOLERATED_REJECTED_ROWS, (good + bad) * MAX_REJECTED_SHARE)
 
 
 def find_emptied_columns(before: Mapping[str, FillCounts], after: Mapping[str, FillCounts]) -> list[str]:
-    """A sentence for every column that is much emptier than before."""
+    """One sentence for every column that is much emptier than before."""
     was, now = _sum_fills(before), _sum_fills({part: fills for part, fills in after.items() if part in before})
     rows_was, rows_now = was.pop("rows", 0), now.pop("rows", 0)
     if rows_was < _MIN_CHECKED_ROWS or rows_now == 0:

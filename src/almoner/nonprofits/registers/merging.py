@@ -17,7 +17,7 @@ from almoner.nonprofits.registries.domain import DeclaredRegistry, Registry
 from almoner.platform.database.transactions import Tx
 
 RecordAudit = Callable[[Tx, RegisterImport], Awaitable[None]]
-"""Says who loaded it, in the transaction that does; also when it is put into quarantine."""
+"""Audits who loaded it, in the same transaction; also for a quarantined load."""
 
 _STEPS: Final = 5
 
@@ -55,9 +55,9 @@ async def merge_load(
     pace: ProgressReporter,
     few: int,
 ) -> RegisterImport:
-    """Merge the staged ``parts`` with ``others`` unchanged; returns the load with its counts.
+    """Merge the staged ``parts``, leaving ``others`` unchanged; returns the load with its counts.
 
-    Up to ``few`` rows that differ are looked up one by one.
+    Up to ``few`` differing rows are looked up one by one.
     """
     staged = store_staging.staging_table_name(staging_id)
     if source.repeats_numbers:
@@ -80,7 +80,7 @@ async def merge_load(
         await merge_organisations(tx, doing, compared=compared)
     pace.report_merge_steps(3, _STEPS)
     reported = await store_staging.list_links(tx, staging_id)
-    # Without links in it, a file by itself says that there are none; an extract may come without their table.
+    # A single file without links states that there are none; an extract may lack their table.
     silent = () if source.reads_files_together else parts.keys()
     relinked = await merges.replace_links(tx, source.code, load.id, load.data_as_of, reported, silent)
     await store.upsert_parts(tx, load, parts)
@@ -109,7 +109,7 @@ async def scope_of_load(tx: Tx, merge_run: MergeRun, parts: Collection[str]) -> 
 
 
 async def merge_organisations(tx: Tx, merge_run: MergeRun, *, compared: bool) -> None:
-    """Organisations follow from the entries that differ. ``compared``: with any of before."""
+    """Update organisations from the differing entries. ``compared``: whether there were previous entries."""
     await store_merge.insert_organisation_changes(tx, merge_run)
     await store_merge.update_organisations(tx, merge_run)
     await store_merge.insert_organisations(tx, merge_run)

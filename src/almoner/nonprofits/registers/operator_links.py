@@ -12,11 +12,11 @@ from almoner.nonprofits.registries import domain as registries_domain
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 
 SOURCE: Final = "operators"
-"""The source of their links, beside those that registers publish."""
+"""The source code of operators' links, as opposed to registers'."""
 
 
 async def is_joined(tx: Tx, one: Organisation, other: Organisation) -> bool:
-    """Whether one record answers for both."""
+    """Whether both have the same principal record."""
     first, second = [await organisations.get(tx, ALL_PARTNERS, record.id) for record in (one, other)]
     return first.id == second.id
 
@@ -64,7 +64,7 @@ def unjoinable_reason(one: Organisation, other: Organisation) -> str:
 
 
 async def _apply(tx: Tx, one: Organisation, other: Organisation, links: list[RegisterLink]) -> None:
-    """Replace their link, by a load of its own that the history of both names."""
+    """Replace the link of two records by a load of its own, recorded in the history of both."""
     load = RegisterImport(
         tx.new_id(), one.registry_code, SOURCE, tx.now, tx.now, len(links), 0, 0, 0, 0, forced=False, files=()
     )

@@ -1,4 +1,4 @@
-"""What a register's reader gives; one adapter for each format."""
+"""The interface of register readers, one adapter per format."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -15,11 +15,11 @@ from almoner.nonprofits.registers.domain import (
 from almoner.nonprofits.registries.domain import DeclaredRegistry
 
 SourceRow = RegisterEntry | RegisterLink | RejectedRow | UnnumberedRow | UnreadableValue | RegisterFileRemark
-"""What a reader gives."""
+"""The rows that a reader yields."""
 
 
 class SourceFile(Protocol):
-    """One file of a load: plain, or unpacked from gzip or a zip while it is read. Read once, from its beginning."""
+    """One file of a load: plain, or unpacked from gzip or a zip while reading. It is read once, from the beginning."""
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ class RegisterSource(Protocol):
         ...
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
-        """The rows, one at a time, in bounded memory. Raises ImportRefused when a needed column is missing."""
+        """The rows, one at a time, in bounded memory. Raises ImportRefused when a required column is missing."""
         ...
 
 

@@ -34,10 +34,10 @@ ReportProgress = Callable[[ImportProgress], None]
 _ROWS_BETWEEN_REPORTS: Final = 5_000
 _ROWS_AT_ONCE: Final = 1_000
 _READING: Final = 0.5
-"""The share of the time of a load that reading takes; measured, and right enough for a line on a terminal."""
+"""Reading's measured share of the total load time, for the progress display."""
 _FIRST_ROW: Final = 2  # the header is line 1
 _LINKS_PART: Final = "links"
-"""The part of the links of a source that lists no bodies: its rows are counted, and guarded, as others are."""
+"""The part of links from a source that lists no organisations; its rows are counted and checked like others."""
 
 
 class ImportInProgress(ImportRefused):
@@ -107,7 +107,7 @@ async def read_files(
 
 
 def _read_units(source: RegisterSource, import_files: Sequence[ImportFile]) -> list[tuple[int, Sequence[ImportFile]]]:
-    """What is read at once: all tables of an extract, or each file by itself. (position of the first file, files)."""
+    """Units that are read at once, as (position of the first file, files): all tables of an extract, or each file."""
     return (
         [(0, import_files)]
         if source.reads_files_together
@@ -116,7 +116,7 @@ def _read_units(source: RegisterSource, import_files: Sequence[ImportFile]) -> l
 
 
 async def _iterate_in_thread(records: Iterator[tuple[Any, ...]]) -> AsyncIterator[tuple[Any, ...]]:
-    """The records, read beside the loop: a worker prolongs its leases and does other jobs meanwhile."""
+    """The records, read in a thread: meanwhile the worker extends its leases and runs other jobs."""
 
     def some() -> list[tuple[Any, ...]]:
         return list(islice(records, _ROWS_AT_ONCE))
@@ -144,7 +144,7 @@ class _ReadUnit:
     unreadable_values: UnreadableColumns = field(default_factory=dict)
 
     async def read(self, staging_id: UUID) -> None:
-        """Into staging; what refuses the files is kept as the reason."""
+        """Read the files into staging; if they are refused, store the reason."""
         refused = None
         try:
             async with self.tx.savepoint():
@@ -218,7 +218,7 @@ class _ReadUnit:
         domain.add_unreadable_values(self.unreadable_values, column, 1, [(self.found[file].facts.name, line, example)])
 
     def _count(self, part: str, members: Iterable[str], facts: Iterable[str]) -> None:
-        """One more row of the part, with what it holds."""
+        """Count one more row of the part, with its filled columns."""
         self.rows += 1
         if self.rows % _ROWS_BETWEEN_REPORTS == 0:
             self.pace.rows += _ROWS_BETWEEN_REPORTS
@@ -228,7 +228,7 @@ class _ReadUnit:
         filled[1].update(facts)
 
     def _fills(self) -> dict[str, FillCounts]:
-        """Every record names its number: as often as it does, there are rows."""
+        """The fill counts; the count of numbers is that of rows, since every record has one."""
         return {
             part: {"rows": members["number"], **members, **{f"facts.{name}": n for name, n in facts.items()}}
             for part, (members, facts) in self.filled.items()

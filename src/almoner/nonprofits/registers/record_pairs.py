@@ -17,7 +17,7 @@ PairDecision = Literal["merge", "separate"]
 
 @dataclass(frozen=True, slots=True)
 class RecordPair:
-    """Two records in the order given. ``joined``: one record answers for both."""
+    """Two records in the order given. ``joined``: both have the same principal record."""
 
     one: Organisation
     other: Organisation

@@ -50,7 +50,7 @@ ORGANISATION_COLUMNS: Final = (
     "search_description",
     "search_place",
 )
-"""The columns of a body that its source's entry gives, beside its part."""
+"""The columns of an organisation that its source's entry fills, besides its part."""
 STAGING_COLUMNS: Final = (
     "id",
     "file_position",
@@ -65,17 +65,17 @@ STAGING_COLUMNS: Final = (
 _COUNTED_MEMBERS: Final = tuple(
     field for field in RegisterEntry._fields if field not in {"part", "active", "facts", "until"}
 )
-"""The members whose content is counted, beside the facts."""
+"""The members whose fill is counted, besides the facts."""
 
 _KEPT: Final = tuple((place, field) for place, field in enumerate(RegisterEntry._fields) if field in _COUNTED_MEMBERS)
 _NO_BODY: Final = (None,) * len(ORGANISATION_COLUMNS)
 SUPPLEMENTARY, NOTE, UNNUMBERED = "beside", "note", "unnumbered"
-"""What stands for the part of a row that gives no entry; none where it is a rejected row that should have given one."""
+"""Markers in place of a part for rows without an entry; None for a rejected row that should have had one."""
 _TO_PARENT: Final = RegisterEntry._fields.index("parent_number")
 MAX_NUMBER_LENGTH: Final = 100
 _LONGEST: Final = {"number": MAX_NUMBER_LENGTH, "part": 100, "name": 500}
 _LONGEST_OPTIONAL: Final = {"group_key": 100, "parent_number": 100}
-"""Characters of what is in an index: PostgreSQL takes 2,704 bytes. Registers cut names at 250 and sooner."""
+"""Maximum characters of indexed columns: PostgreSQL allows 2,704 bytes. Registers cut names at 250 or earlier."""
 _TWO_HALVES: Final = re.compile(r"([A-Z]{1,2}[0-9][A-Z0-9]?) ?([0-9][A-Z][A-Z0-9])", re.IGNORECASE)
 """Postcodes of the United Kingdom and of Canada."""
 _encode: Final = msgspec.json.Encoder().encode
@@ -96,7 +96,7 @@ def record_of_entry(entry: RegisterEntry) -> dict[str, Any]:
 
 
 def entry_of_record(register_part: str, record: Mapping[str, Any]) -> RegisterEntry:
-    """The entry that a stored record was made of. ``register_part``: the part of the register that lists it."""
+    """The entry that a stored record was built from. ``register_part``: the part of the register that lists it."""
     given = dict(record)
     if isinstance(dated := given.get("registration_date"), str):
         given["registration_date"] = datetime.fromisoformat(dated)
@@ -104,7 +104,7 @@ def entry_of_record(register_part: str, record: Mapping[str, Any]) -> RegisterEn
 
 
 def oversized_members(entry: RegisterEntry) -> dict[str, str]:
-    """Optional members that are too long to be indexed; they are left out."""
+    """Optional members that are too long to index; they are omitted."""
     found = {field: getattr(entry, field) for field in _LONGEST_OPTIONAL}
     return {field: text for field, text in found.items() if text and len(text) > _LONGEST_OPTIONAL[field]}
 
@@ -112,9 +112,9 @@ def oversized_members(entry: RegisterEntry) -> dict[str, str]:
 def staging_row_of_entry(
     registry_code: str, entry: RegisterEntry, record: Mapping[str, Any], new_id: UUID | None, place: int, line: int
 ) -> tuple[Any, ...] | str:
-    """The staging row of an entry, or a sentence if it cannot be stored.
+    """The staging row of an entry, or a sentence why it cannot be stored.
 
-    ``new_id``: of the body, should it be new; None when the source makes no bodies.
+    ``new_id``: of the organisation, if it is new; None if the source creates none.
     """
     text = _encode(record)
     if _NUL in text:
@@ -150,7 +150,7 @@ def staging_row_of_entry(
 
 
 def _postcode_words(postcode: str | None) -> str:
-    """A postcode in the words that are typed for it: of ``YO1 1AA`` the first half, and the whole with or without."""
+    """A postcode's search words: of ``YO1 1AA`` the first half, and the whole with or without the space."""
     if postcode is None or (halves := _TWO_HALVES.fullmatch(postcode)) is None:
         return postcode or ""
     return f"{halves[1]} {halves[2]} {halves[1]}{halves[2]}"
@@ -191,7 +191,7 @@ def _identity_columns(number: str | None, name: str) -> tuple[Any, ...]:
 
 
 def _name_key(name: str) -> str | None:
-    """A name as it is compared with those of organisations that are missing."""
+    """A name in the form compared with those of missing organisations."""
     return _without_nul(name[: _LONGEST["name"]]) or None
 
 

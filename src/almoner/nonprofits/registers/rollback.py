@@ -16,10 +16,10 @@ _AT_ONCE: Final = 5_000
 
 
 async def roll_back_load(db: Database, source: RegisterSource, record: RecordAudit | None = None) -> RegisterImport:
-    """Roll back the newest load of a source. Raises ImportRefused.
+    """Roll back the newest load of a source.
 
-    Entries stand again as before, organisations get their fields back, bodies that it brought become inactive. The day
-    of the changes is that of the data which are taken back, so that no day is told of these data any more.
+    Raises ImportRefused. Previous entries become current again, organisations get their fields back, and those it added
+    become inactive. The changes have the date of the reverted data, so that no day shows them.
     """
     async with db.write() as tx:
         registry = await registry_of_source(tx, source)
@@ -84,7 +84,7 @@ async def _undo(tx: Tx, source: RegisterSource, registry_id: UUID, newest: Regis
 
 
 async def _stage(tx: Tx, source: RegisterSource, staging_id: UUID, newest: RegisterImport) -> int:
-    """The versions that the load ended, as if a file held them; how many they are."""
+    """Stage the versions that the load ended as if a file contained them; returns how many."""
     total = await store_diff.collect_ended_entries(tx, newest.id)
     for after in range(0, total, _AT_ONCE):
         ended = await store_diff.list_ended_entries(tx, after, after + _AT_ONCE)
@@ -99,5 +99,5 @@ def _staged_record(tx: Tx, source: RegisterSource, registry_code: str, row: Any,
         return records.staging_row_of_stored_record(row["number_key"], row["part"], record, line)
     entry = records.entry_of_record(row["part"], record)
     staged = records.staging_row_of_entry(registry_code, entry, record, tx.new_id(), 0, line)
-    assert not isinstance(staged, str)  # it could be stored
+    assert not isinstance(staged, str)  # it was stored before
     return staged

@@ -1,4 +1,4 @@
-"""Registers that refresh themselves, and how they stand. Pure."""
+"""The refresh schedule of registers, and the status of refreshes; pure."""
 
 from dataclasses import dataclass
 from typing import Literal

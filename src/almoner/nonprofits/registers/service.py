@@ -52,7 +52,7 @@ async def undecidable_reason(tx: Tx, load: RegisterImport) -> str:
 
 
 async def decide_about_load(tx: Tx, load: RegisterImport, decision: Decision, by: str, note: str) -> None:
-    """Record what an operator decided about a quarantined load, once. Raises ImportRefused."""
+    """Record an operator's decision about a quarantined load, once. Raises ImportRefused."""
     if reason := await undecidable_reason(tx, load):
         raise ImportRefused(reason)
     if not await store_status.insert_decision(tx, load.id, RegisterImportDecision(decision, by, tx.now, note)):

@@ -1,4 +1,4 @@
-"""SQL for loads: sources, parts, and where everything came from; staging and the merge have stores of their own."""
+"""SQL for loads: sources, parts and provenance; staging and merging have their own stores."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class LoadedPart:
 
 
 async def lock_registry(tx: Tx, registry_id: UUID) -> None:
-    """One merge of a registry at a time."""
+    """Lock a registry, so that one merge runs at a time."""
     await tx.execute("select from registry where id = $1 for no key update", registry_id)
 
 
@@ -70,9 +70,9 @@ async def list_imported_parts(tx: Tx, source: str) -> dict[str, LoadedPart]:
 
 
 async def dates_of_loaded_files(tx: Tx, source: str, hashes: Sequence[bytes]) -> dict[bytes, datetime]:
-    """Those of the files that are currently loaded, with their data dates.
+    """The currently loaded files among these, with their data dates.
 
-    One that gave no rows of its own (a table of an extract) stands with its load.
+    A file without rows of its own (a table of an extract) has its load's.
     """
     rows = await tx.fetch(
         """
@@ -102,7 +102,7 @@ async def list_parts_of_files(tx: Tx, source: str) -> list[tuple[str, set[str]]]
 
 
 async def list_existing_numbers(tx: Tx, source: str, keys: Iterable[str]) -> list[str]:
-    """Those of the numbers that the source currently lists."""
+    """The numbers among these that the source currently lists."""
     rows = await tx.fetch(
         """
         select number_key from register_entry where source = $1 and number_key = any($2::text[]) and valid_to is null
@@ -232,7 +232,7 @@ async def find_loads(tx: Tx, load_ids: Sequence[UUID]) -> list[RegisterImport]:
 
 
 async def find_newest_load(tx: Tx, source: str, until: datetime | None = None) -> RegisterImport | None:
-    """The newest load of a source that was not taken back, of data of a day or before."""
+    """The newest load of a source that was not rolled back, with data up to a day."""
     chosen = """
         select * from register_load
         where source = $1 and status = 'loaded' and ($2::timestamptz is null or data_as_of <= $2)

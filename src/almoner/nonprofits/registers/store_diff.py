@@ -1,4 +1,4 @@
-"""SQL that compares two loads, and that rolls one back."""
+"""SQL that compares two loads, and rolls one back."""
 
 from collections.abc import Iterable
 from uuid import UUID
@@ -9,7 +9,7 @@ from almoner.nonprofits.registers.domain import NumberDifference, RegisterImport
 from almoner.nonprofits.registers.store_record_equality import record_equality_condition
 from almoner.platform.database.transactions import Tx
 
-# As things stood after a load: what it or one before it brought, and it and those before it did not end.
+# Current after a load: added by it or an earlier one, and not ended by then.
 _STOOD = "load_id <= {0} and (ended_by_load_id is null or ended_by_load_id > {0})"
 _DIFFERENT = f"""
     with touched as materialized (
@@ -106,7 +106,7 @@ async def list_differences(
 
 
 async def collect_ended_entries(tx: Tx, load_id: UUID) -> int:
-    """Find the versions that a load ended; how many they are."""
+    """Collect the versions that a load ended; returns how many."""
     done = await tx.execute(
         """
         create temporary table register_back on commit drop as
@@ -119,7 +119,7 @@ async def collect_ended_entries(tx: Tx, load_id: UUID) -> int:
 
 
 async def list_ended_entries(tx: Tx, after: int, until: int) -> list[Record]:
-    """Some of the versions found: number_key, part, record."""
+    """Some of the collected versions: number_key, part, record."""
     return await tx.fetch(
         """
         select e.number_key, e.part, e.record from register_back b join register_entry e on e.id = b.id
@@ -150,5 +150,5 @@ async def restore_previous_parts(tx: Tx, source: str, load_id: UUID) -> list[str
 
 
 async def mark_load_rolled_back(tx: Tx, load_id: UUID) -> None:
-    """The load counts no longer."""
+    """Mark a load as rolled back, so that it does not count any more."""
     await tx.execute("update register_load set status = 'rolled_back' where id = $1", load_id)

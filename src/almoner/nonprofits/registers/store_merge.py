@@ -1,7 +1,7 @@
 """SQL that merges staged rows into entries and organisations.
 
-Whole tables are joined once, to learn what differs; what follows touches only that. Rows are locked one by one and
-tables never, so that readers and writers of the service go on meanwhile.
+Whole tables are joined once to find the differences; later statements touch only those. Rows are locked one by one and
+tables never, so that the service can read and write meanwhile.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,20 +18,20 @@ from almoner.platform.database.transactions import Tx
 
 _LONGEST_FORMER_NAMES: Final = 1_000
 FEW_ROWS: Final = 50_000
-"""So many different rows are looked up one by one; more are joined with whole tables."""
+"""Up to this many differing rows are looked up one by one; more are joined with whole tables."""
 
 _COLUMNS: Final = ("part", *ORGANISATION_COLUMNS)
 _UNTOLD: Final = {"registry_number", "group_key", "parent_key", "prominence", "tag_ids"}
-"""Changes of these are not kept in the history, nor those of the words that search finds a body by."""
+"""Changes of these columns, and of search words, are not recorded in the history."""
 
 
 def _staged_value(column: str) -> str:
-    """What a staged row gives for a column of a new body."""
+    """The expression of a staged row's value for a column of a new organisation."""
     return "s.activities::jsonb" if column == "activities" else f"s.{column}"
 
 
 def _updated_value(column: str) -> str:
-    """The same for a body that is known: what stands against it keeps it inactive though it is listed (slice links)."""
+    """The same for a known organisation: a status override keeps it inactive although it is listed (slice merges)."""
     return "(s.active and o.status_override is null)" if column == "active" else _staged_value(column)
 
 
@@ -44,7 +44,7 @@ _HISTORY: Final = ", ".join(
     for column in _COLUMNS
     if column not in _UNTOLD and not column.startswith("search_")
 )
-# A body belongs to the source that lists it first, and goes over to another when that one no longer does.
+# An organisation belongs to the first source that lists it, and moves to another when that one stops listing it.
 _OWN: Final = "(o.source is not distinct from $2 or o.last_seen is not null)"
 _CENTRAL: Final = """
     select distinct on (group_key) group_key, id from (
@@ -145,9 +145,8 @@ async def compare_staged_rows(
 ) -> tuple[str, MergeCounts]:
     """Compare staged rows with current entries in one pass; returns the different rows and their counts.
 
-    Of the parts that are ``complete_parts`` all that stands is compared, of the ``others`` the numbers that were read.
-    What the data of a later day found in another part is not moved back by those of an earlier one (``day``), and what
-    they found gone from another part does not come back by those. Numbers that are held stay as they are.
+    In ``complete_parts`` all current entries are compared, in ``others`` only the numbers that were read. Data of an
+    earlier day (``day``) do not undo a move or removal found in data of a later day. Retained numbers stay unchanged.
     """
     is_older = await tx.fetchval(
         "select exists (select from register_part where source = $1 and data_as_of > $2)", source, day
@@ -237,8 +236,8 @@ async def _count_differences(tx: Tx, staging_table: str, few: int) -> tuple[str,
 async def end_entries(tx: Tx, merge: MergeRun) -> None:
     """End the versions that are no longer current, on the date of the data.
 
-    So do earlier ones of these numbers that a load of a later day had ended on its own: it was taken back, or what was
-    loaded since counts more.
+    Also ends earlier versions of these numbers that a later-dated load had ended by itself: it was rolled back, or
+    outweighed by later loads.
     """
     await tx.execute(
         """
@@ -299,7 +298,7 @@ _FORMER: Final = f"""
         then o.search_former
         else btrim(left(o.search_name || ' ' || o.search_former, {_LONGEST_FORMER_NAMES})) end
 """
-# What a load that is taken back said was never a name.
+# Names from a load that is rolled back do not become former names.
 _RESTORED: Final = "btrim(replace(' ' || o.search_former || ' ', ' ' || s.search_name || ' ', ' '))"
 
 
@@ -323,7 +322,7 @@ async def update_organisations(tx: Tx, merge: MergeRun) -> None:
 async def insert_organisations(tx: Tx, merge: MergeRun) -> None:
     """Insert new organisations, with IDs in the order of the files.
 
-    What many are branches of is told with them, of few it is found afterwards (slice merges).
+    Large numbers of branches get their parent here, small ones afterwards (slice merges).
     """
     central = "select null::text as group_key, null::uuid as id" if merge.few else _CENTRAL.format(rows=merge.rows)
     await tx.execute(

@@ -1,15 +1,16 @@
-"""SQL that tells whether two records of one number say the same of the body, but for what its source calls ignored."""
+"""SQL that compares two records of one number, except for the facts that its source ignores."""
 
 from typing import Final
 
 _BESIDE: Final = "array['facts', 'prominence']"
-"""Members that say nothing of the body itself: facts are compared apart, and prominence orders results."""
+"""Members compared differently or not at all: facts are compared separately, and prominence only orders results."""
 
 
 def record_equality_condition(one: str, other: str, ignored: str) -> str:
-    """A condition. ``one``, ``other``: jsonb, as stored; ``ignored``: text[] of the facts that do not count.
+    """The SQL condition.
 
-    Where several rows tell of a number, ignored facts are ignored in each of them.
+    ``one``, ``other``: stored jsonb; ``ignored``: text[] of the ignored facts. If a number has several rows, ignored
+    facts are ignored in each of them.
     """
     return f"({_compared_record(one, ignored)}) = ({_compared_record(other, ignored)})"
 

@@ -17,7 +17,7 @@ _NUMBERLESS: Final = f"""
 
 
 def staging_table_name(staging_id: UUID) -> str:
-    """The staging of a reading; the database names it alike."""
+    """The name of a reading's staging table, as the database builds it too."""
     return f"register_staged_{staging_id.hex}"
 
 
@@ -26,8 +26,8 @@ async def begin_or_resume_reading_files(
 ) -> tuple[UUID, list[FileReadResult]] | None:
     """Start or resume reading these files; None while another process reads them.
 
-    ``joined``: all files are read at once. A reading of other files of the source is given up. After None the
-    transaction is good for nothing more.
+    ``joined``: all files are read at once. A reading of other files of the source is abandoned. After None the
+    transaction is unusable.
     """
     try:
         return await _begin_reading(tx, source, hashes, joined=joined)
@@ -56,13 +56,13 @@ async def _begin_reading(
 
 
 async def _intact_files(tx: Tx, staging_id: UUID, *, joined: bool) -> list[FileReadResult]:
-    """The files whose rows are all in staging still: a crash of the server empties it."""
+    """The files whose rows are all still in staging, which a server crash empties."""
     rows = await tx.fetch(
         f"select file_position, count(*) as n from {staging_table_name(staging_id)} group by file_position"
     )
     there = {row["file_position"]: row["n"] for row in rows}
     read = await list_read_files(tx, staging_id)
-    if joined:  # read at once, as the first: bad rows bear the place of the file that they stand in
+    if joined:  # read at once as the first file: rejected rows have the position of their file
         there = {one.position: sum(there.values()) for one in read}
     stored = [one for one in read if there.get(one.position, 0) == one.staged]
     lost = [one.position for one in read if one not in stored]
@@ -114,7 +114,7 @@ async def copy_staging_rows(
 
 
 async def insert_read_file(tx: Tx, staging_id: UUID, read_result: FileReadResult) -> None:
-    """A file is read: its rows are in staging when this is committed."""
+    """Record that a file was read; its rows are committed with it."""
     await tx.execute(
         """
         insert into register_reading_file (reading_id, position, rows, staged, unnumbered, filled_counts, refused,
@@ -136,17 +136,17 @@ async def tune_session_for_merge(tx: Tx, staging_id: UUID, *, is_small: bool) ->
     """Set memory and planner settings for a merge, and analyse the staging table."""
     await tx.execute("set local work_mem = '64MB'")
     if not is_small:
-        # Of the tables that are joined, the larger may have grown since it was analysed: nested loops would be wrong.
+        # Tables may have grown since they were analysed, and nested loops would be too slow.
         await tx.execute("set local enable_nestloop = off")
-    # Search goes on beside it: a comparison of millions with helpers of its own would take every processor.
+    # Searches run at the same time: parallel workers would use every processor.
     await tx.execute("set local max_parallel_workers_per_gather = 0")
     await tx.execute("select analyze_staging($1)", staging_id)
 
 
 async def reject_repeated_numbers(tx: Tx, staging_id: UUID) -> dict[tuple[int, str], int]:
-    """Keep one row for each repeated number; returns the rejected rows by (file, part).
+    """Keep one row for each repeated number; returns the number of rejected rows by (file, part).
 
-    A row that says that the organisation is active comes before one that it is not, then the first one.
+    Rows of active organisations come first, then the order in the file.
     """
     table = staging_table_name(staging_id)
     if not await tx.fetchval(
@@ -226,7 +226,7 @@ async def contains_any_number(tx: Tx, staging_id: UUID, keys: Sequence[str]) -> 
 
 
 async def parts_with_known_numbers(tx: Tx, staging_id: UUID, source: str, parts: Sequence[str]) -> set[str]:
-    """Those of the parts in which a known number was read."""
+    """The parts among these in which a known number was read."""
     if not parts:
         return set()
     rows = await tx.fetch(
@@ -244,8 +244,8 @@ async def parts_with_known_numbers(tx: Tx, staging_id: UUID, source: str, parts:
 async def retain_rejected_numbers(tx: Tx, staging_id: UUID, source: str, *, lists: bool) -> None:
     """Retain the stored entries of numbers with a rejected row.
 
-    Rows of theirs that could be read are not taken: the rejected one may say the opposite. Where a source lists
-    nobody, this holds for numbers too of which it says nothing yet.
+    Their readable rows are ignored too, since the rejected one may contradict them. For sources that list no
+    organisations this includes numbers without stored entries.
     """
     table = staging_table_name(staging_id)
     await tx.execute(
@@ -273,8 +273,8 @@ async def retain_possibly_unreadable_numbers(
 ) -> None:
     """Retain missing numbers that may belong to rows with an unreadable number.
 
-    ``doubtful``: while a name tells it of one such row less than there are, every number that is missing is kept. Rows
-    that are published without a number raise no such doubt.
+    ``doubtful``: retain every missing number unless names identify all such rows. Rows published without a number raise
+    no such doubt.
     """
     table = staging_table_name(staging_id)
     if not await tx.fetchval(f"select exists (select from {table} where {_NUMBERLESS})"):

@@ -1,4 +1,4 @@
-"""SQL of how sources and loads stand, for operators, and of what they decide about quarantined loads."""
+"""SQL for the status of sources and loads, and operators' decisions about quarantined loads."""
 
 from typing import Final
 from uuid import UUID
@@ -10,7 +10,7 @@ _LAST: Final = UUID(int=2**128 - 1)
 
 
 async def list_source_ages(tx: Tx) -> list[SourceAge]:
-    """How old the data of each source are, by registry and name."""
+    """The age of each source's data, by registry and name."""
     rows = await tx.fetch(
         """
         select s.code as source, g.code as registry_code, s.unverified, s.data_as_of, s.max_age, l.loaded_at, (

@@ -1,4 +1,4 @@
-"""Register files that an operator uploads in the console: imported by a job, as the command imports files."""
+"""Register files that an operator uploads in the console; a job imports them like the command."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _LIMIT: Final = timedelta(hours=12)
 
 @dataclass(frozen=True, slots=True)
 class RegisterUploadContext:
-    """The parts that importing needs. ``get_source``: the reader of a source. Raises ImportRefused."""
+    """The dependencies of importing. ``get_source``: the reader of a source. Raises ImportRefused."""
 
     blobs: BlobStore
     get_source: Callable[[str], RegisterSource]
@@ -77,7 +77,7 @@ async def _import(db: Database, source: RegisterSource, upload: ImportUpload, pa
     try:
         load = await flows.import_files(db, source, [path], as_of=upload.data_as_of, force=upload.forced, record=record)
     except RegisterImportQuarantined:
-        return  # recorded
+        return  # already recorded
     if load.status == "unchanged":
         async with db.write() as tx:
             await import_uploads.finish(tx, upload.id, "unchanged")

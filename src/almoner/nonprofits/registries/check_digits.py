@@ -1,6 +1,6 @@
 """Check digits of registers that have them, by python-stdnum (decision 0035).
 
-Its calculations alone are used: its validators refuse numbers that registers really use, and ask for the year.
+Only its calculations are used: its validators reject numbers in real use, and depend on the current year.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,13 +16,13 @@ def _abn(key: str) -> bool:
 def _business_number(key: str) -> bool:
     from stdnum import luhn  # on first use
 
-    return luhn.checksum(key[:9]) == 0  # the suffix RR0001 has none, and stdnum.ca.bn refuses RR
+    return luhn.checksum(key[:9]) == 0  # the suffix RR0001 has no check digit, and stdnum.ca.bn rejects RR
 
 
 def _rsin(key: str) -> bool:
     from stdnum.nl import bsn  # on first use
 
-    return bsn.checksum(key) == 0  # the eleven test of the citizens' numbers
+    return bsn.checksum(key) == 0  # the eleven test of citizen service numbers
 
 
 def _cnpj(key: str) -> bool:

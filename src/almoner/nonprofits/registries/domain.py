@@ -1,7 +1,7 @@
 """Registries: official registers of organisations.
 
-A number is kept as its register writes it; its *key* is what two spellings of one number have in common, and what is
-looked up. Three results stay apart: what ``check`` says of an identifier, what a look-up finds, whether names agree.
+A number is stored as its register writes it. Its *key* is the normalised form for look-ups. Three results stay
+separate: the check of an identifier, the look-up, and whether names agree.
 """
 
 from collections.abc import Collection, Mapping
@@ -51,7 +51,7 @@ __all__ = [
 class LoadedSource:
     """A loaded source of a registry, with the date of its data.
 
-    ``unverified``: its reader was written from the layout alone, so that nothing is decided by it without a person.
+    ``unverified``: its reader was written from the format description only, so a reviewer must decide.
     """
 
     source: str
@@ -61,9 +61,10 @@ class LoadedSource:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """One registry. ``data_as_of``: the date of its newest data; None if it is not loaded.
+    """One registry.
 
-    ``sources`` are read with single registries and those of a country.
+    ``data_as_of``: the date of its newest data; None if it is not loaded. ``sources``: read for single registries and
+    those of a country.
     """
 
     id: UUID
@@ -76,7 +77,7 @@ class Registry:
 
     @property
     def unverified(self) -> bool | None:
-        """Whether no verified source lists its organisations; None while it is not loaded."""
+        """Whether no verified source lists its organisations; None if it is not loaded."""
         return all(source.unverified for source in self.sources) if self.sources else None
 
 
@@ -84,7 +85,7 @@ class Registry:
 class DeclaredRegistry:
     """A registry that only a mapping file declares.
 
-    Its numbers have from ``shortest`` to ``longest`` characters without blanks, hyphens, dots and strokes: digits, or
+    Its numbers have from ``shortest`` to ``longest`` characters without spaces, hyphens, dots and slashes: digits, or
     letters and digits.
     """
 
@@ -102,7 +103,7 @@ class DeclaredRegistry:
         return formed and self.shortest <= len(key) <= self.longest
 
     def matches(self, registry: Registry) -> bool:
-        """Whether a register that is known is this one."""
+        """Whether a known registry is this one."""
         stated = (registry.code, registry.name, registry.english_name, registry.country_code)
         return stated == (self.code, self.name, self.english_name, self.country_code)
 
@@ -114,14 +115,14 @@ _OWN_FILES: Final = frozenset(
     """.split()
 )
 ABROAD_PART: Final = "abroad"
-"""The part of all other rows of the IRS: they come in one file, whatever their STATE says (military, islands, none)."""
+"""The IRS part of all other rows: they come in one file, whatever their STATE (military, islands, none)."""
 REQUIRED_PARTS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {"IRS": _OWN_FILES | {ABROAD_PART}, "RNA": frozenset({"waldec", "import"})}
 )
-"""The parts that make a register whole which is published in several files.
+"""The parts that make up a register published in several files.
 
-The others come in one, or without a further one (former charities of Scotland) lack nobody that is registered. A file
-of one department of France is a part of its own, and makes nothing whole.
+Others come in one file, or lack no registered body without a further one (former charities of Scotland). A file of one
+French department is a part of its own and completes nothing.
 """
 
 

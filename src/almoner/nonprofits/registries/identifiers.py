@@ -1,7 +1,7 @@
 """Checks whether a text can be a number of a registry.
 
-It looks nothing up and compares no names: those are results of their own. What may have been meant is told as a hint
-and never taken: a guessed number is another body's.
+Nothing is looked up and no names are compared. A possibly intended number is given as a hint and never used: a guessed
+number belongs to another body.
 """
 
 import re
@@ -20,8 +20,8 @@ Verdict = Literal["ok", "malformed", "wrong_check_digit", "refused"]
 class IdentifierCheck:
     """The result of checking a number.
 
-    ``key`` is there whenever it has the form of one, so that it can be looked up although its check digit is wrong;
-    ``written`` is how the register writes it. ``reason`` is a whole sentence, ``hints`` are what may have been meant.
+    ``key``: set whenever the format is right, so that it can be looked up despite a wrong check digit; ``written``: as
+    the register writes it. ``reason``: a whole sentence; ``hints``: possibly intended numbers.
     """
 
     verdict: Verdict
@@ -56,14 +56,14 @@ def _check_declared(code: str, text: str) -> IdentifierCheck:
 
 
 def _warnings(code: str, text: str, key: str, *, agree: bool | None) -> Iterator[str]:
-    """What is odd about a number that has the form of one."""
+    """Warnings about a number with the right format."""
     if code == "IRS":
         from stdnum.us import ein  # on first use
 
         if re.fullmatch(r"\s*[0-9]{3}-[0-9]{2}-[0-9]{4}\s*", text):
             yield "it is grouped like the social security number of a person: is it an EIN?"
         if not ein.is_valid(key):
-            yield f"few EINs begin with {key[:2]}"  # yet real ones do: 00, 69, 78, 96, 97
+            yield f"few EINs begin with {key[:2]}"  # real EINs do begin with these: 00, 69, 78, 96, 97
     if code == "RFC" and agree is False:
         yield "some numbers in use break the rule: look it up before it is called wrong"  # about 1.5 % (stdnum.mx.rfc)
 
@@ -107,7 +107,7 @@ _OTHER_NUMBERS: Final = (
 
 
 def _other_number(code: str, numbering: NumberFormat, text: str, spelling: NumberText) -> str | None:
-    """Which other number the text is, if that can be told."""
+    """Which other kind of number the text is; None if unknown."""
     name = number_formats.org_id_prefix(text)
     if name is not None and name not in numbering.lists:
         listed = number_formats.parse_org_id(text)
@@ -145,13 +145,13 @@ def _registers_like(code: str, spelling: NumberText) -> Iterator[str]:
 
 
 _LEADING_ZEROS: Final = {"IRS": 9, "OSCR": 8, "CRA": 15, "ANBI": 9, "CNPJ": 14, "FCRA": 9}
-"""Registers whose numbers may begin with 0 (behind SC, for Scotland), and how long a number is."""
+"""Registers whose numbers may begin with 0 (after SC, for Scotland), and the length of a number."""
 
 
 def _zero_padded(code: str, joined: str) -> str | None:
     prefix, rest = ("SC", joined.removeprefix("SC")) if code == "OSCR" else ("", joined)
     candidate = prefix + rest.rjust(_LEADING_ZEROS[code] - len(prefix), "0")
-    # More than two zeros make a number of anything.
+    # Adding more than two zeros would turn anything into a number.
     return candidate if 0 < len(candidate) - len(prefix) - len(rest) <= 2 and _is_ok(code, candidate) else None
 
 

@@ -1,7 +1,7 @@
 """The number formats of registries, and normalised number keys.
 
-Keys are stored with every body: what a text gives here does not change for a number that is stored. Check digits play
-no part in a key (``identifiers`` judges them): a register may hold a number that breaks its own rule.
+Keys are stored with every organisation, so the key of a stored number must not change. Check digits do not affect keys
+(``identifiers`` checks them): a register may contain numbers that break its own rule.
 """
 
 import re
@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Final
 
 MAX_CHARACTERS: Final = 100
-"""A longer text is no number in any spelling."""
+"""A longer text is not a number in any spelling."""
 
 _DASHES: Final = "-\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
 _INVISIBLE: Final = "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
@@ -19,10 +19,10 @@ _DROPPED: Final = str.maketrans("", "", "./_" + _INVISIBLE)
 _HYPHENS: Final = str.maketrans(dict.fromkeys(_DASHES, "-"))
 _MARKS: Final = str.maketrans("", "", "#:,;()[]'\"`\u2018\u2019\u201c\u201d")
 _NUMERO: Final = re.compile("№|N[°º]", re.IGNORECASE)
-# 5.3E+08, or 530196605.0: a table took the number for a quantity. With its dot dropped it could be another body's.
+# 5.3E+08, or 530196605.0: a spreadsheet converted the number. Without the dot it could be another body's.
 _QUANTITY: Final = re.compile(r"\s*(?:[0-9](?:[.,][0-9]+E\+?|E\+)[0-9]{1,2}|[0-9]{4,}[.,]0{1,2})\s*", re.IGNORECASE)
 _LIST: Final = re.compile(rf"\s*([A-Za-z]{{2}})[{_DASHES}]([A-Za-z_]{{2,12}})[{_DASHES}](.+)", re.DOTALL)
-# What people write before a number of any register: "Reg. Charity No. 1173575".
+# Labels that people write before a number of any register: "Reg. Charity No. 1173575".
 _LABELS: Final = (
     "REGISTERED|REGISTRATION|REG|CHARITY|CHARITABLE|ORGANISATION|ORGANIZATION|TAX|BUSINESS|ACCOUNT|IDENTIFICATION|"
     "IDENTIFIER|ID|NUMBER|NUMERO|NUM|NO|NR|REF"
@@ -37,17 +37,17 @@ class NumberText:
 
     @cached_property
     def with_hyphens(self) -> str:
-        """The text with its hyphens, all of the same kind."""
+        """The text with all hyphens unified."""
         return "".join(self.text.translate(_HYPHENS).translate(_DROPPED).split()).upper()
 
     @cached_property
     def without_hyphens(self) -> str:
-        """Without hyphens."""
+        """The text without hyphens."""
         return self.with_hyphens.replace("-", "")
 
     @cached_property
     def without_marks(self) -> str:
-        """The number with its hyphens and without marks, for a text after a label."""
+        """The number with its hyphens and without punctuation, for a text after a label."""
         return "".join(_NUMERO.sub("NO", self.with_hyphens).translate(_MARKS).split())
 
     @cached_property
@@ -60,9 +60,9 @@ class NumberText:
 class NumberFormat:
     """The numbers of one register.
 
-    ``pattern`` holds for a number without separators, which is then its key. ``form`` says so in words. ``lists`` are
-    the prefixes of org-id identifiers, ``labels`` what people write before its numbers. ``linked``: a hyphen and the
-    number of a linked body may follow.
+    ``pattern``: matches a number without separators, which is then its key. ``form``: the same in words. ``lists``: the
+    prefixes of org-id identifiers; ``labels``: labels written before its numbers. ``linked``: a hyphen and the number
+    of a linked body may follow.
     """
 
     pattern: re.Pattern[str]
@@ -79,7 +79,7 @@ class NumberFormat:
         object.__setattr__(self, "_labelled", re.compile(rf"(?:(?:{prefixes})-?)+({self.pattern.pattern})", re.ASCII))
 
     def parse_key(self, spelling: NumberText) -> str | None:
-        """The key, or None when it is no number of this register."""
+        """The key; None if it is no number of this register."""
         if not spelling.usable:
             return None
         key = next((key for text in self._readings(spelling) if (key := self._read(text)) is not None), None)
@@ -106,7 +106,7 @@ class NumberFormat:
 
 _LINKED: Final = re.compile(r"[0-9]{6,7}-[0-9]")
 _MAIN: Final = re.compile(r"(?<=[0-9]{6})-0+$")  # linked number 0 is the main charity itself
-# 117357/1 is a linked charity or a number of seven digits: two bodies, so neither is taken.
+# 117357/1 is a linked charity or a seven-digit number: ambiguous, so it is refused.
 _DOUBTFUL: Final = re.compile(r"[0-9]{6,7}\s*[./_]\s*[0-9]{1,5}\s*$")
 
 
@@ -115,7 +115,7 @@ def _number_format(pattern: str, form: str, example: str, **more: object) -> Num
 
 
 NUMBER_FORMATS: Final[Mapping[str, NumberFormat]] = {
-    # Our own check of EINs: no check digit, and prefix 00 is in use (python-stdnum refuses real ones).
+    # Own check of EINs: no check digit, and prefix 00 is in use (python-stdnum rejects real ones).
     "IRS": _number_format(
         "[0-9]{9}",
         "nine digits",
@@ -200,13 +200,13 @@ NUMBER_FORMATS: Final[Mapping[str, NumberFormat]] = {
     "FCRA": _number_format("[0-9]{9}", "nine digits", "104860017", lists=("IN-MHA",), labels=("FCRA",)),
     "ZER": _number_format("[0-9A-Z]{4,30}", "four to thirty digits or letters", "RA000220-VR8726"),
 }
-"""By the code of the register."""
+"""By registry code."""
 
 _LISTS: Final = {name: code for code, numbering in NUMBER_FORMATS.items() for name in numbering.lists}
 
 
 def is_spreadsheet_quantity(text: str) -> bool:
-    """Whether a spreadsheet has written the number as a quantity: 5.3E+08, 117357.0."""
+    """Whether a spreadsheet converted the number to a quantity: 5.3E+08, 117357.0."""
     return _QUANTITY.fullmatch(text) is not None
 
 
@@ -215,7 +215,7 @@ def parse_number_key(code: str, text: str) -> str | None:
     numbering = NUMBER_FORMATS.get(code)
     if numbering is None:
         return NumberText(text).without_hyphens or None
-    found = numbering.pattern.fullmatch(text)  # most numbers come clean, and there are millions of them
+    found = numbering.pattern.fullmatch(text)  # most of millions of numbers are clean
     if found is None:
         return numbering.parse_key(NumberText(text))
     key = found.group(1) if numbering.pattern.groups else text
@@ -223,9 +223,9 @@ def parse_number_key(code: str, text: str) -> str | None:
 
 
 def parse_stored_number_key(code: str, text: str) -> str | None:
-    """The key under which loads store a number, also of a former format.
+    """The key under which loads store a number in any spelling, including former formats.
 
-    In any spelling; None for what is no number at all, and for those that were never given to anybody.
+    None if it is no number, or one that was never assigned.
     """
     spelling, numbering = NumberText(text), NUMBER_FORMATS.get(code)
     key = parse_number_key(code, text)
@@ -237,7 +237,7 @@ def parse_stored_number_key(code: str, text: str) -> str | None:
 def possible_number_keys(text: str) -> list[str]:
     """All number keys that a text may mean in any register.
 
-    An org-id identifier (US-EIN-530196605) stands for one register's number alone.
+    An org-id identifier (US-EIN-530196605) means one register's number only.
     """
     if (listed := parse_org_id(text)) is not None:
         key = parse_number_key(*listed)
@@ -274,19 +274,19 @@ def number_keys_with_zeros(text: str) -> list[str]:
 
 
 def org_id_prefix(text: str) -> str | None:
-    """The prefix of an identifier in the form of org-id, such as US-EIN, known here or not."""
+    """The prefix of an identifier in the form of org-id, such as US-EIN, known or not; None if it has none."""
     found = _LIST.fullmatch(text)
     return f"{found.group(1)}-{found.group(2)}".upper() if found else None
 
 
 def parse_org_id(text: str) -> tuple[str, str] | None:
-    """(register code, the text) when it is an org-id identifier of a register known here: US-EIN-530196605."""
+    """(register code, number) of an org-id identifier of a known register: US-EIN-530196605; else None."""
     name = org_id_prefix(text)
     return (_LISTS[name], text) if name in _LISTS else None
 
 
 def format_registry_number(code: str, number: str) -> str:
-    """A number as people write it: EINs with their hyphen, ABNs and CNPJs in their groups."""
+    """A number in its usual format: EINs with their hyphen, ABNs and CNPJs in groups."""
     match code, len(number):
         case "IRS", 9:
             return f"{number[:2]}-{number[2:]}"

@@ -1,4 +1,4 @@
-"""Where registers show one of their records to everybody: pure."""
+"""Public pages of single records in registers; pure."""
 
 from typing import Final
 from urllib.parse import quote
@@ -10,7 +10,7 @@ _PAGES: Final = {
     "IRS": "https://apps.irs.gov/app/eos/detailsPage?ein={}",
     "OSCR": "https://www.oscr.org.uk/about-charities/search-the-register/charity-details?number={}",
 }
-"""By the code of the registry; others have no address for one number."""
+"""By registry code; others have no address for a single number."""
 
 
 def record_page(registry_code: str, registry_number: str) -> str | None:

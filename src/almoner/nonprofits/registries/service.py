@@ -20,7 +20,7 @@ async def get(tx: Tx, registry_id: UUID) -> Registry:
 
 
 async def declare_registry(tx: Tx, declared: DeclaredRegistry) -> bool | None:
-    """Enter a registry unless it is known; true when it was not, None when its code is another registry's."""
+    """Store a registry unless it is known. True if it was new, None if its code belongs to another registry."""
     if await store.insert(tx, declared):
         return True
     known = next((row for row in await store.list_all(tx) if row.code == declared.code), None)
@@ -28,9 +28,9 @@ async def declare_registry(tx: Tx, declared: DeclaredRegistry) -> bool | None:
 
 
 async def list_matching(tx: Tx, text: str, country_code: str | None = None) -> list[Registry]:
-    """The registries that a text means, by their id, code or a name, in one country or in all.
+    """The registries that a text means, by ID, code or name, in one country or in all.
 
-    Those that are nearest to the text: several where it does not tell which, such as "Charity Commission".
+    The nearest ones to the text; several if it is ambiguous, such as "Charity Commission".
     """
     registry_id = tx.ids.parse("registry", text)
     there_are = [one for one in await store.list_all(tx) if country_code is None or one.country_code == country_code]

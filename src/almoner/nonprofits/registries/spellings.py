@@ -1,7 +1,7 @@
 """Names, former names and acronyms by which registries are known.
 
-A text is read without accents, case, punctuation, articles and small words; then without what stands in brackets, in
-parts, and without words such as REGISTER or the country at its ends. What is nearest to the text as written counts.
+A text is compared without accents, case, punctuation, articles and small words; then without brackets, in parts, and
+without generic words such as REGISTER or the country at its ends. The nearest match to the text as written counts.
 """
 
 import re
@@ -132,7 +132,7 @@ _NAMES: Final[Mapping[str, str]] = {
         Spendenempfängerregister | Bundesamt für Finanzen | BfF
     """,
 }
-"""By code. Put together for Almoner; of org-id.guide only the prefixes of single lists."""
+"""By registry code. Compiled for Almoner; from org-id.guide only the prefixes of single lists."""
 
 _COUNTRIES: Final[Mapping[str, str]] = {
     "USA": "us|usa|federal|united states|united states america|america|american|estados unidos",
@@ -155,7 +155,10 @@ _REGIONS: Final[Mapping[str, str]] = {
     "OSCR": "scotland|scottish|scots",
     "CCNI": "northern ireland|n ireland|ni|northern irish",
 }
-"""Parts of a country that a registry is of. As all of a text they name it; in brackets they may be another's."""
+"""Regions within a country that have a registry.
+
+A region names it as the whole text; in brackets it may be another's.
+"""
 _SMALL: Final = frozenset(
     "the of for and an in la le les de des du da do das dos del der die das beim bei fur van het et l d".split()
 )
@@ -171,19 +174,22 @@ _YEAR: Final = re.compile("(?:19|20)[0-9]{2}")
 _HOST: Final = re.compile(r"(?:https?://)?(?:www\.)?([a-z0-9-]+)(?:\.(?:gov|govt|org|gob|gouv|gc|co))?\.[a-z]{2,4}/?")
 _ELISION: Final = re.compile("\\b[dl]['\u2019](?=\\w)")
 _SHORTEST_SLIP: Final = 12
-"""Letters of a name that may have a slip in it; twice as many may have two."""
+"""Letters of a name that may have one typo; with twice as many, two."""
 _BRACKETS: Final = re.compile(r"[(\[（]([^)\]）]*)[)\]）]")
 _PARTS: Final = re.compile(r"\s+[-\u2010-\u2015|:]\s*|[/|,;:]\s*|\s+[-\u2010-\u2015]\s+")
 _DOTTED: Final = re.compile(r"\b(?:[a-z]\.){2,}")
 _MOST_WORDS: Final = 30
 _MOST_WORDS_OF_A_NAME: Final = 12
 _MADE_OF_NAMES, _NEARLY = 9, 50
-"""How far a text is that is made of names, nearer than one of which a part is a name; or nearly one."""
+"""Distances of texts composed of names, and of near matches.
+
+Composed ones are nearer than texts of which only a part is a name.
+"""
 _UMLAUTS: Final = re.compile("([aou])e")
 
 
 def _words(text: str) -> list[str]:
-    """Small words, without accents, punctuation, articles."""
+    """Words in lower case, without accents, punctuation and articles."""
     plain = _ELISION.sub("", text.casefold()).replace("&", " and ")
     plain = _DOTTED.sub(lambda letters: letters[0].replace(".", "") + " ", plain)
     plain = unicodedata.normalize("NFKD", plain)
@@ -199,7 +205,7 @@ def _is_letter(one: str) -> bool:
 
 
 def _key(words: list[str]) -> str:
-    """What spellings of one name have in common: an umlaut may be written as two letters, words as one."""
+    """The normalised form of a name: umlauts may be written as two letters, words joined."""
     return _UMLAUTS.sub(r"\1", "".join(words))
 
 
@@ -215,7 +221,7 @@ def _spellings(code: str, names: tuple[str, ...]) -> Iterator[str]:
 
 @cache
 def _sorted_keys(code: str, names: tuple[str, ...]) -> frozenset[str]:
-    """The same of names whose words are in the order of the alphabet."""
+    """Normalised names with their words in alphabetical order."""
     return frozenset(_key(sorted(_words(one))) for one in _spellings(code, names))
 
 
@@ -245,13 +251,13 @@ def _without_general(words: list[str], code: str, country: str) -> Iterator[list
 
 @cache
 def _fillers(code: str, country: str) -> frozenset[str]:
-    """What says nothing of its own beside a name: the country, the region, words such as REGISTER."""
+    """Words without meaning of their own beside a name: the country, the region, words such as REGISTER."""
     regions = (tuple(one.split()) for one in _REGIONS.get(code, "").split("|"))
     return frozenset(map(_key, map(list, (*_country_words(country), *regions)))) | _GENERAL
 
 
 def _is_made_of(words: list[str], known: frozenset[str], fillers: frozenset[str]) -> bool:
-    """Whether the words are names of the registry side by side, and what says nothing beside them: BZST (ZER)."""
+    """Whether the words consist of names of the registry and filler words only: BZST (ZER)."""
     named: list[bool | None] = [False] + [None] * len(words)
     for end in range(1, len(words) + 1):
         for start in range(max(0, end - _MOST_WORDS_OF_A_NAME), end):
@@ -266,7 +272,7 @@ def _is_made_of(words: list[str], known: frozenset[str], fillers: frozenset[str]
 
 
 def _is_nearly(words: list[str], known: frozenset[str]) -> bool:
-    """Whether it is a name but for a slip, or for the order of its words."""
+    """Whether it is a name except for a typo or the order of its words."""
     key = _key(words)
     if len(key) < _SHORTEST_SLIP:
         return False

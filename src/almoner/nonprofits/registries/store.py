@@ -29,7 +29,7 @@ def _with_sources(row: Record) -> Registry:
 
 
 async def find(tx: Tx, registry_id: UUID) -> Registry | None:
-    """One registry."""
+    """One registry; None if it does not exist."""
     row = await tx.fetchrow(f"{_WITH_SOURCES} where id = $1", registry_id)
     return _with_sources(row) if row else None
 
