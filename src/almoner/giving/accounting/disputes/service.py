@@ -159,7 +159,7 @@ async def recover_loss(tx: Tx, donation_id: UUID, rules: DisbursementRules) -> N
     """
     gift = await _lock_donation(tx, donation_id, rules)
     if not gift.not_disbursed:
-        return  # the disbursement has not come back, or the gift went out again
+        return  # it has not been returned, or the donation was disbursed again
     transfers: list[LedgerTransfer] = []
     for lost in await store.unrecovered_losses(tx, donation_id):
         owed = (await donations.get(tx, ALL_PARTNERS, donation_id)).owed

@@ -50,7 +50,7 @@ async def fetch_reports(reports: PayoutReportSource, context: JobContext, job: J
 
 
 def _retry_later(job: Job, reason: str) -> Result:
-    """Retry soon, and then with the next hourly job; this job stays for an operator to look at."""
+    """Retry soon, and then with the next hourly job; this job stays for an operator."""
     return JobRetry(_AGAIN, reason[:_REPORTED]) if job.attempt < _TRIES else JobDropped(reason[:_REPORTED])
 
 

@@ -462,7 +462,7 @@ def new_movements(statement: BankStatement, existing_movements: Sequence[BankMov
     StatementError with every imported line that is now missing or different, except for an export, whose days are
     arbitrary.
     """
-    # Exact repeats are matched first, so that of several equal movements those nobody has stored are new.
+    # Exact repeats are matched first, so that of several equal movements only those not yet stored are new.
     same, left = Counter(existing_movements), Counter(one.fact for one in existing_movements)
     unsure: list[tuple[int, BankMovement]] = []
     for position, one in enumerate(statement.movements, 1):

@@ -109,7 +109,7 @@ class Recipient:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A nonprofit's opt-out of giving links. ``reason``: as the nonprofit told an operator."""
+    """A nonprofit's opt-out of giving links. ``reason``: the nonprofit's reason, as recorded by an operator."""
 
     organisation_id: UUID
     reason: str

@@ -22,15 +22,15 @@ from almoner.platform.pages import formats
 
 MAX_LENGTH: Final = 255  # spec 2.8, as every name and address of the interface
 GIFT_AID_FIELDS: Final = {"title": 20, "house": 40, "road": 80, "city": 60, "postcode": 10}
-"""What gift aid asks for besides the name, with the most characters: a claim takes no more of most of them."""
+"""The Gift Aid fields besides the name, with their maximum lengths, most of which are those of a claim."""
 _FIELDS: Final = {"building_name_number": "house"}
 _DEDICATION: Final = ("dedication", "recipient_name", "recipient_email", "recipient_message")
 OTHER: Final = "other"
 TRANSFER: Final = "transfer"
-"""The way to pay that takes no card, and of which nobody keeps a fee."""
+"""The payment method without a card and without a fee: a bank transfer."""
 
 Problems = dict[str, str]
-"""Field id to the catalogue key of what is wrong with it, in the order of the page."""
+"""Catalogue keys of the problems by field ID, in the order of the page."""
 
 
 def email_problem(email: str) -> str | None:
@@ -165,7 +165,7 @@ class DonationForm(msgspec.Struct, frozen=True):
         )
 
     def _dedication_problems(self) -> Problems:
-        """Who is to be told needs a name, an address, and somebody to whom the donation is dedicated."""
+        """Problems of the dedication email, which needs a recipient's name and address, and a dedication."""
         problems: Problems = {}
         told = self.recipient_name or self.recipient_email or self.recipient_message
         if told and not self.dedication:
@@ -236,12 +236,12 @@ class DonationForm(msgspec.Struct, frozen=True):
 
 
 def _postcode(entered: str) -> str:
-    """As the Post Office writes it, where it is one."""
+    """The postcode in canonical form; in upper case if it is not a UK postcode."""
     return claimable.format_postcode(entered) or entered.upper()
 
 
 def _claim_problem(field: str, problem: DeclarerProblem) -> str:
-    """The key of what the page says of it."""
+    """The catalogue key of the problem."""
     match problem:
         case DeclarerProblem.SEVERAL_PEOPLE:
             return "give.problem.giftaid.one_person"
@@ -260,7 +260,7 @@ def _claim_problem(field: str, problem: DeclarerProblem) -> str:
 
 
 def _in_order(problems: Problems) -> Problems:
-    """As the fields stand on the page."""
+    """The problems in the order of the page's fields."""
     order = ("designation", "first_name", "last_name", "email", "message", *_DEDICATION, *GIFT_AID_FIELDS)
     amount = {field: key for field, key in problems.items() if field not in order}
     return amount | {field: problems[field] for field in order if field in problems}

@@ -284,7 +284,7 @@ class HostedPageViews:
         return f"/{GIFT_PAGE_PURPOSE}?token={token}"
 
     def closed_page(self, giving: SessionView) -> Response:
-        """The page shown while nobody can donate: the partner is paused, or the nonprofit cannot receive donations."""
+        """The page if the link accepts no donations: the partner is paused, or the nonprofit cannot receive them."""
         kind = "paused" if giving.partner.is_paused else "closed"
         return self.session_message_page(giving, kind, 409, "info")
 

@@ -22,7 +22,7 @@ DAY: Final = timedelta(days=1)
 _MAX_MAILS_PER_DAY: Final = 5
 _MAX_MAILS_TOTAL: Final = 20
 _MAX_MAILS_PER_ADDRESS: Final = 20
-"""The maximum number of emails a day to one address, for all requests: nobody's mailbox can be flooded."""
+"""The maximum number of emails a day to one address, for all requests, so that no mailbox is flooded."""
 _MAX_SANDBOX_MAILS: Final = 20
 """The sandbox's multiple of that limit: integrators test with one address, and its emails are not delivered."""
 

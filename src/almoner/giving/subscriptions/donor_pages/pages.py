@@ -1,4 +1,4 @@
-"""The page of a donor's regular donations, behind a mailed link (H1, H2, H3).
+"""The page of a donor's regular donations, behind an emailed link (H1, H2, H3).
 
 GET only refreshes a started payment or card change from the provider. Each change is a form posted with the visit's
 cookie and token, and is confirmed by email. An expired link offers to email a new one.
