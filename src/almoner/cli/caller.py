@@ -229,7 +229,7 @@ async def _decision_or_notice(
 
 
 async def ensure_independent_operator(tx: Tx, officer: Caller, *others: str | None) -> None:
-    """Raise OperatorRefused if the operator depends on any of the people who made the earlier decisions."""
+    """Raise OperatorRefused if the operator is not independent of the people who made the earlier decisions."""
     if officer.person is not None:
         await operators.ensure_independent_operator(tx, officer.person, [other for other in others if other])
 

@@ -59,7 +59,7 @@ class StatementPages:
             path=_PATH,
             title="Bank statements",
             about=(
-                "Statements of our bank accounts appear here. When you upload one, you see a preview before "
+                "Statements for our bank accounts appear here. When you upload one, you see a preview before "
                 "anything is booked."
             ),
             roles=FINANCE,

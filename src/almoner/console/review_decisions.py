@@ -136,7 +136,7 @@ def email_text(mail: Mail) -> Markup:
 
 
 def _fields(handler: ReviewHandler, verdict: Verdict) -> Sequence[ActionField]:
-    note = ActionField("note", "Evidence (only other reviewers see it)", "area", maxlength=MAX_NOTE_LENGTH)
+    note = ActionField("note", "Evidence (visible only to other reviewers)", "area", maxlength=MAX_NOTE_LENGTH)
     if verdict == "accepted":
         return [note]
     choices = [(one, reason_words(one)) for one in handler.reason_codes]

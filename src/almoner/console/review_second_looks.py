@@ -44,7 +44,7 @@ from almoner.validation.decisions.reviews.domain import (
 _FIGURES: Final = "/reviews/figures"
 _DAYS: Final = 30
 _REVEALING: Final = frozenset({"status", "organisation", "decision", "found by a person", "status of the appeal"})
-"""Facts that reveal how a case was decided. They are hidden in second looks."""
+"""Facts that reveal how a case was decided. They are hidden during a second look."""
 
 
 class SecondLookPages:

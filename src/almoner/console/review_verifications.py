@@ -50,7 +50,7 @@ VERIFICATIONS: Final = f"{REVIEWS}/verifications"
 FLAGS: Final = f"{REVIEWS}/flags"
 _WORDS: Final = "Verification"
 _FLAG_WORDS: Final = "Flag"
-_EVIDENCE: Final = ActionField("note", "Evidence (only other reviewers see it)", "area", maxlength=MAX_NOTE_LENGTH)
+_EVIDENCE: Final = ActionField("note", "Evidence (visible only to other reviewers)", "area", maxlength=MAX_NOTE_LENGTH)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class ScalarSql:
 
 
 @dataclass(frozen=True, slots=True)
-class ComplexSql:
+class ComplexAttributeSql:
     """SQL of a value with named parts. ``sql``: its JSON, null if missing."""
 
     sql: str
@@ -67,12 +67,12 @@ class MultiValuedSql:
     """
 
     rows: str
-    item: Callable[[AttributeBinding | None], "ScalarSql | ComplexSql"]
+    item: Callable[[AttributeBinding | None], "ScalarSql | ComplexAttributeSql"]
     order: str
     primary: str = "null::boolean"
 
 
-AttributeSql = ScalarSql | ComplexSql | MultiValuedSql
+AttributeSql = ScalarSql | ComplexAttributeSql | MultiValuedSql
 _NULL_SCALAR: Final = ScalarSql("null::text")
 """Attributes that are not stored with a resource: its location, a password."""
 _SOME: Final = UUID(int=0)
@@ -144,7 +144,7 @@ class AttributeMap:
         if own is not None:
             return own
         if field == "meta":
-            return ComplexSql(f"{self.alias}.profile") if part is None else _NULL_SCALAR
+            return ComplexAttributeSql(f"{self.alias}.profile") if part is None else _NULL_SCALAR
         if field == "schemas":
             return self._schemas()
         if field in {"groups", "members"}:
@@ -177,18 +177,20 @@ class AttributeMap:
             part = json_name(_model_of(binding), binding.sub_field_name)
             return _json_value_sql(f"({holder} -> '{name}' ->> '{part}')", binding)
         if _is_complex(binding.field_type):
-            return ComplexSql(f"({holder} -> '{name}')")
+            return ComplexAttributeSql(f"({holder} -> '{name}')")
         return _json_value_sql(f"({holder} ->> '{name}')", binding)
 
     @staticmethod
     def _values(values: str, many: AttributeBinding) -> MultiValuedSql:
         """The entries of a list in JSON."""
 
-        def item(binding: AttributeBinding | None) -> ScalarSql | ComplexSql:
+        def item(binding: AttributeBinding | None) -> ScalarSql | ComplexAttributeSql:
             if binding is not None:
                 field = binding.sub_field_name or binding.field_name
                 return _json_value_sql(f"(e.v ->> '{json_name(_model_of(binding), field)}')", binding)
-            return ComplexSql("e.v") if _is_complex(many.field_type) else _json_value_sql("(e.v #>> '{}')", many)
+            return (
+                ComplexAttributeSql("e.v") if _is_complex(many.field_type) else _json_value_sql("(e.v #>> '{}')", many)
+            )
 
         primary = "(e.v ->> 'primary')::boolean" if _is_complex(many.field_type) else "null::boolean"
         return MultiValuedSql(
@@ -220,9 +222,9 @@ class AttributeMap:
             "type": ScalarSql(f"folded('{of}')", exact=False),
         }
 
-        def item(binding: AttributeBinding | None) -> ScalarSql | ComplexSql:
+        def item(binding: AttributeBinding | None) -> ScalarSql | ComplexAttributeSql:
             if binding is None:
-                return ComplexSql("'[true]'::jsonb")
+                return ComplexAttributeSql("'[true]'::jsonb")
             return parts[binding.sub_field_name or binding.field_name]
 
         return MultiValuedSql(rows, item, linked)

@@ -26,7 +26,7 @@ from scim2_models.path import (
 from scim2_server.utils import parametrize
 
 from almoner.kit import ids
-from almoner.scim.attributes import AttributeMap, AttributeSql, ComplexSql, MultiValuedSql, ScalarSql
+from almoner.scim.attributes import AttributeMap, AttributeSql, ComplexAttributeSql, MultiValuedSql, ScalarSql
 from almoner.scim.resources import is_storable_text
 
 MOST_CONDITIONS: Final = 50
@@ -162,7 +162,7 @@ def _exists_sql(place: MultiValuedSql, condition: str) -> str:
     return f"exists (select from {place.rows} and {condition})"
 
 
-def _missing_value_sql(place: MultiValuedSql, item: ScalarSql | ComplexSql, op: CompareOperator) -> str:
+def _missing_value_sql(place: MultiValuedSql, item: ScalarSql | ComplexAttributeSql, op: CompareOperator) -> str:
     """Compare a multi-valued attribute with null."""
     missing = f"(not exists (select from {place.rows}) or {_exists_sql(place, f'{item.sql} is null')})"
     if op == CompareOperator.eq:
@@ -170,18 +170,20 @@ def _missing_value_sql(place: MultiValuedSql, item: ScalarSql | ComplexSql, op: 
     return f"not {missing}" if op == CompareOperator.ne else "false"
 
 
-def _presence_sql(place: ScalarSql | ComplexSql) -> str:
+def _presence_sql(place: ScalarSql | ComplexAttributeSql) -> str:
     """``pr``: text that is not empty, any other value, or a part that is present."""
-    if isinstance(place, ComplexSql):
+    if isinstance(place, ComplexAttributeSql):
         return f"jsonb_path_exists({place.sql}, {_FULL})"
     return f"{place.sql} <> ''" if place.type == "text" else f"{place.sql} is not null"
 
 
-def comparison_sql(place: ScalarSql | ComplexSql, op: CompareOperator, value: Any, parameters: SqlParameters) -> str:
+def comparison_sql(
+    place: ScalarSql | ComplexAttributeSql, op: CompareOperator, value: Any, parameters: SqlParameters
+) -> str:
     """Compare an attribute with a value of its type, or None. Raises InvalidFilterException."""
     if value is None:
         return {"eq": f"{place.sql} is null", "ne": f"{place.sql} is not null"}.get(op.value, "false")
-    if isinstance(place, ComplexSql):
+    if isinstance(place, ComplexAttributeSql):
         return _type_mismatch_sql(op)
     match place.type:
         case "uuid":

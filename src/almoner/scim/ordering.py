@@ -12,7 +12,7 @@ from uuid import UUID
 from scim2_models import InvalidCursorException, SearchRequest
 from scim2_models.path import AttributeBinding
 
-from almoner.scim.attributes import AttributeMap, ComplexSql, MultiValuedSql, ScalarSql
+from almoner.scim.attributes import AttributeMap, ComplexAttributeSql, MultiValuedSql, ScalarSql
 from almoner.scim.filters import SqlParameters
 
 
@@ -31,7 +31,7 @@ def sort_value(places: AttributeMap, binding: AttributeBinding | None, *, among_
         return ScalarSql(
             f"(select {item.text} from {place.rows} {first})", "text" if item.type == "uuid" else item.type
         )
-    assert not isinstance(place, ComplexSql)
+    assert not isinstance(place, ComplexAttributeSql)
     if place.type != "uuid":
         return place
     return ScalarSql(f"'{place.ids}'::text") if among_others else None

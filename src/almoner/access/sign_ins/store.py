@@ -129,7 +129,7 @@ async def list_active_sign_ins(tx: Tx, realm: Realm, last_seen_after: datetime) 
     return [_sign_in(row) for row in rows]
 
 
-async def list_recent_addresses(tx: Tx, realm: Realm, person_id: UUID, limit: int) -> list[str]:
+async def list_recent_ip_addresses(tx: Tx, realm: Realm, person_id: UUID, limit: int) -> list[str]:
     """Network addresses of the newest sign-ins."""
     rows = await tx.fetch(
         "select address from sign_in where realm = $1 and person_id = $2 order by id desc limit $3",

@@ -14,7 +14,7 @@ _LIMIT: Final = timedelta(hours=12)
 tasks: Final = Tasks()
 
 
-async def enqueue_application(tx: Tx) -> None:
+async def enqueue_apply_rules(tx: Tx) -> None:
     """Enqueue one run; nothing changes if a run already waits."""
     await APPLY.enqueue(tx, Nothing(), unique=APPLY.name)
 

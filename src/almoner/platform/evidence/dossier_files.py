@@ -72,13 +72,13 @@ class DossierFile:
     partner_id: UUID
 
     @property
-    def disposition(self) -> str:
+    def content_disposition(self) -> str:
         """The Content-Disposition header."""
         return f'attachment; filename="{self.name}"'
 
     def to_response(self) -> Response:
         """The download response."""
-        headers = {**NO_PAGE, "Content-Disposition": self.disposition}
+        headers = {**NO_PAGE, "Content-Disposition": self.content_disposition}
         return Response(self.content, media_type=self.media_type, headers=headers)
 
 

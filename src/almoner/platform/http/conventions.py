@@ -164,6 +164,6 @@ def has_non_null_example(name: str) -> bool:
     return name in _TELLING or field_example(name) is not None
 
 
-def typical_enum_value(values: list[Any]) -> Any:
+def example_enum_value(values: list[Any]) -> Any:
     """The enum value that examples show."""
     return next((value for value in _TYPICAL if value in values), values[0])

@@ -59,7 +59,7 @@ class ExampleBuilder:
         if schema.get("examples"):
             return schema["examples"][0]
         if values := schema.get("enum") or schema.get("x-extensible-enum"):
-            return conventions.typical_enum_value(values)
+            return conventions.example_enum_value(values)
         for keyword in ("const", "default"):
             if schema.get(keyword) is not None:
                 return schema[keyword]

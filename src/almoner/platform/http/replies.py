@@ -78,8 +78,8 @@ def envelope_suffix(endpoint: Endpoint) -> bytes:
     return b',"object":' + _encoder.encode(endpoint.record_type.object_name if endpoint.record_type else "")
 
 
-def encode_result(result: object, end: bytes) -> tuple[bytes, bytes]:
-    """The (body, media type) of a handler's result."""
+def encode_result(result: object, object_member: bytes) -> tuple[bytes, bytes]:
+    """The body and media type of a handler's result. ``object_member``: the record type, after the data."""
     if result is None:
         return b"", b""
     if isinstance(result, RawResponse):
@@ -91,9 +91,9 @@ def encode_result(result: object, end: bytes) -> tuple[bytes, bytes]:
             "_links": result.links,
             **(result.extra or {}),
         }
-        body = b'{"data":' + _encoder.encode(result.records) + end + b"," + _encoder.encode(tail)[1:]
+        body = b'{"data":' + _encoder.encode(result.records) + object_member + b"," + _encoder.encode(tail)[1:]
         return body, _JSON
-    return b'{"data":' + _encoder.encode(result) + end + b"}", _JSON
+    return b'{"data":' + _encoder.encode(result) + object_member + b"}", _JSON
 
 
 def problem_reply(problem: Problem) -> Reply:

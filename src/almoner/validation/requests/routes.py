@@ -87,7 +87,7 @@ async def get_validation_request_dossier(
     wanted = negotiate_media_type(call.headers.get("accept"), tuple(MEDIA_TYPES.values())[::-1])
     file = await write_dossier(call.db, load_dossier, call.partner, id, "pdf" if wanted == PDF else "json")
     if wanted == PDF:
-        call.answer_headers["Content-Disposition"] = file.disposition
+        call.answer_headers["Content-Disposition"] = file.content_disposition
     return RawResponse(file.content, file.media_type)
 
 

@@ -55,7 +55,7 @@ async def begin_sign_in(
     sign_in = SignIn(tx.new_id(), person.realm, person.id, method, browser.address, device, *started)
     epoch = await store.find_device_epoch(tx, person.realm, person.id)
     known = read_device_cookie(tx.vault, person, epoch, browser.device, tx.real_now) is not None
-    first = not await store.list_recent_addresses(tx, person.realm, person.id, 1)
+    first = not await store.list_recent_ip_addresses(tx, person.realm, person.id, 1)
     if not await store.insert(tx, sign_in, _hash(tx.vault, secret)):
         raise SignInFailed
     by = credentials.audit_context_of_person(tx, person, browser.address)

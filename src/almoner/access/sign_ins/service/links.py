@@ -144,7 +144,7 @@ async def _has_signed_in(tx: Tx, person: Person) -> bool:
     return (
         factors.password
         or factors.has_second_factor
-        or bool(await store.list_recent_addresses(tx, person.realm, person.id, 1))
+        or bool(await store.list_recent_ip_addresses(tx, person.realm, person.id, 1))
     )
 
 

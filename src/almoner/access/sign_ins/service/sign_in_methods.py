@@ -217,7 +217,7 @@ async def _attempt_source(tx: Tx, realm: Realm, person: Person | None, browser: 
     """The source of an attempt, and whether the person has signed in from it before."""
     whose = person.id if person else UUID(int=0)
     addresses, epoch = (
-        await store.list_recent_addresses(tx, realm, whose, _FAMILIAR),
+        await store.list_recent_ip_addresses(tx, realm, whose, _FAMILIAR),
         await store.find_device_epoch(tx, realm, whose),
     )
     device = service.read_device_cookie(tx.vault, person, epoch, browser.device, tx.real_now) if person else None

@@ -206,9 +206,9 @@ async def count_unsent(tx: Tx) -> int:
 FIND_BY_PROVIDER_REFUND: Final = "select id from refund where provider = $1 and provider_refund = $2"
 
 
-async def find_by_provider_refund(tx: Tx, provider: str, name: str) -> UUID | None:
+async def find_by_provider_refund(tx: Tx, provider: str, provider_refund: str) -> UUID | None:
     """The refund with this ID at the provider."""
-    found: UUID | None = await tx.fetchval(FIND_BY_PROVIDER_REFUND, provider, name)
+    found: UUID | None = await tx.fetchval(FIND_BY_PROVIDER_REFUND, provider, provider_refund)
     return found
 
 

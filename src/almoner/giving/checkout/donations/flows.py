@@ -133,7 +133,7 @@ class _PaymentFlow:
         assert donation.subscription_id is not None, "only gifts of plans are charged off session"
         assert due_on is not None, "the first gift is paid on a page"
         subscription = await donation_subscriptions.get(tx, ALL_PARTNERS, donation.subscription_id)
-        last_day = donation_subscriptions_domain.last_day_of(due_on)
+        last_day = donation_subscriptions_domain.last_charge_day(due_on)
         over = (
             donation.status != "REQUESTED_PAYMENT"
             or subscription.status not in donation_subscriptions_domain.CHARGED_STATUSES

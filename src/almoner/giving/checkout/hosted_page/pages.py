@@ -52,13 +52,13 @@ _COOKIE_SECONDS: Final = 49 * 3600  # a day of the session, an hour of grace, an
 _FORM_COOKIE_SECONDS: Final = 2 * 3600  # keeps requests small; later the donor types again
 
 
-class PagesWithViews(Protocol):
+class ErrorPages(Protocol):
     """Pages with views that can show errors."""
 
     views: HostedPageViews
 
 
-S = TypeVar("S", bound=PagesWithViews)
+S = TypeVar("S", bound=ErrorPages)
 Handler = Callable[[S, Request], Awaitable[Response]]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Final
 
-from almoner.giving.subscriptions.donation_subscriptions.domain import DonationSubscription, last_day_of
+from almoner.giving.subscriptions.donation_subscriptions.domain import DonationSubscription, last_charge_day
 from almoner.kit import recurrence
 
 LIVE_PAYMENT_RETRY: Final = timedelta(hours=1)
@@ -36,8 +36,8 @@ def due_dates(subscription: DonationSubscription, now: datetime, zone: tzinfo) -
     due = [day for day in subscription.dates_until(today) if subscription.moment_of(day, zone) <= now]
     if not due:
         return None
-    in_time = [day for day in due if today <= last_day_of(day)]
-    too_late = [day for day in due if today > last_day_of(day)]
+    in_time = [day for day in due if today <= last_charge_day(day)]
+    too_late = [day for day in due if today > last_charge_day(day)]
     if not in_time:
         return DueDates(None, (), too_late, None)
     *missed, opened = in_time
@@ -53,4 +53,4 @@ def _first_try(subscription: DonationSubscription, now: datetime, zone: tzinfo) 
 
 def closes_at(due_on: date, zone: tzinfo) -> datetime:
     """When a date can no longer be charged."""
-    return recurrence.moment_of(last_day_of(due_on) + timedelta(days=1), time(), zone)
+    return recurrence.moment_of(last_charge_day(due_on) + timedelta(days=1), time(), zone)

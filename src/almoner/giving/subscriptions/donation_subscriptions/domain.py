@@ -246,7 +246,7 @@ def needs_consent(subscription: DonationSubscription, money: Money, frequency: F
     return subscription.money < money or _PERIODS_A_YEAR[subscription.frequency] < _PERIODS_A_YEAR[frequency]
 
 
-def last_day_of(due_on: date) -> date:
+def last_charge_day(due_on: date) -> date:
     """The last day on which a due date can be charged."""
     return due_on + CHARGED_WITHIN
 
@@ -379,7 +379,7 @@ def wake_time(subscription: DonationSubscription, charge: SubscriptionCharge | N
     moments: list[datetime | None] = [subscription.next_donation_at]
     moments.append(past_due_until(subscription, zone))
     if charge is not None:
-        after = last_day_of(charge.due_on) + timedelta(days=1)
+        after = last_charge_day(charge.due_on) + timedelta(days=1)
         moments.append(recurrence.moment_of(after, time(), zone))
         moments.append(charge.next_attempt_at if subscription.chargeable else None)
     moments += [reminder_time(subscription, zone), card_notice_time(subscription)]
