@@ -157,13 +157,12 @@ async def picture_is_sent(doing: Doing, browser: Browser, home: str, own: str, n
 async def what_is_given_by_links_and_plans(doing: Doing, tenant: Tenant, browser: Browser, home: str) -> None:
     """Giving links and regular donations: entries of the calls that the pages make."""
     api, link = doing.service.client(tenant.secret), "/giving-links/{id}"
-    form = {"title": "Appeal", "organisationIds": await factories.nonprofit(doing.service)}
+    nonprofit = await factories.nonprofit(doing.service)
+    form = {"title": "Appeal", "organisationIds": nonprofit, "frequencies": "one_time"}
     await doing.post(browser, home, "/giving-links/new", form)
     (made,) = data(await api.get("/v1/giving-links"))
     own = f"/giving-links/{made['id']}"
-    await doing.post(
-        browser, home, f"{link}/edit", {**form, "title": "Winter", "frequencies": "one_time"}, f"{own}/edit"
-    )
+    await doing.post(browser, home, f"{link}/edit", {**form, "title": "Winter"}, f"{own}/edit")
     for action in ("deactivate", "activate"):
         await doing.post(browser, home, f"{link}/{action}", {}, f"{own}/{action}")
     await picture_is_sent(doing, browser, home, own, "image", link)

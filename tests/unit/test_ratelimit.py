@@ -74,3 +74,13 @@ def test_looking_at_a_limit_counts_nothing_and_says_what_a_call_would_hear() -> 
         limiter.count_call(slow, "a", 7.0)
     assert limiter.wait_seconds(slow, "a", 7.0) == limiter.count_call(slow, "a", 7.0).retry_after == 5
     assert limiter.wait_seconds(slow, "a", 12.0) is None
+
+
+@pytest.mark.parametrize("passed", [0.0, 3.0, 4.5, 5.5])
+def test_a_raised_limit_is_not_held_back_by_what_the_lower_one_allowed(passed: float) -> None:
+    limiter = RateLimiter()
+    for _ in range(3):
+        limiter.count_call(RateLimit("secret", 0.5, 3), "key", 0.0)
+    raised = RateLimit("secret", 1_000, 1_000)
+    waited = limiter.count_call(raised, "key", passed).retry_after
+    assert waited is None or limiter.count_call(raised, "key", passed + 0.01).retry_after is None

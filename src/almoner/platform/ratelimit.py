@@ -36,7 +36,8 @@ class RateLimit:
 class RateLimiter:
     """GCRA arrival times per policy and key; the oldest are dropped beyond 100,000.
 
-    ``now`` are seconds of one clock. When it steps back, nobody waits longer than the whole of a limit takes.
+    ``now`` are seconds of one clock. When it steps back, or a limit is raised, nobody
+    waits longer than the burst takes.
     """
 
     def __init__(self) -> None:
@@ -87,8 +88,8 @@ class RateLimiter:
 
     def _arrival(self, slot: Slot, now: float, tolerance: float) -> float:
         known = self._arrivals.get(slot, now)
-        if known > now + 2 * tolerance:
-            known = self._arrivals[slot] = now + tolerance  # the clock stepped back
+        if known > now + tolerance:
+            known = self._arrivals[slot] = now + tolerance  # the clock stepped back, or the limit was raised
         if self._elsewhere and (ahead := self._elsewhere.get(slot_digest(slot))) is not None:
             known = max(known, min(self._told_at, now) + ahead + self._used.get(slot, 0.0))
         return max(known, now)
