@@ -50,7 +50,6 @@ def word_similarity(one: str, other: str, *, loose: bool = False) -> float:
     """
     if len(one) > len(other):
         one, other = other, one
-    longest = len(other)
     if _UMLAUT.sub("", one) == _UMLAUT.sub("", other):
         return _WRITTEN_OUT
     if len(one) < MIN_WORD_LENGTH - loose:
@@ -64,11 +63,11 @@ def word_similarity(one: str, other: str, *, loose: bool = False) -> float:
     if not usual and not strange and other.startswith(one[:3]) and _is_shortened(one, other):
         return _SHORTENED
     both = usual and not strange and not loose  # words that exist are seldom slips of each other: ACTION and AUCTION
-    typos = (1 if longest >= _LONG else 0) if both else max_edit_distance(longest, loose=loose)
+    typos = (1 if len(other) >= _LONG else 0) if both else max_edit_distance(len(other), loose=loose)
     distance = OSA.distance(one, other, score_cutoff=typos)
     if both:
         return _BOTH_KNOWN if distance <= typos else 0.0
-    return 1 - distance / longest if distance <= typos else _phonetic_similarity(one, other)
+    return 1 - distance / len(other) if distance <= typos else _phonetic_similarity(one, other)
 
 
 def max_edit_distance(longest: int, *, loose: bool) -> int:
