@@ -83,7 +83,6 @@ def reduce_garbage_collection() -> None:
     Requests create hundreds of objects but hardly any reference cycles. With Python's defaults, garbage collection
     takes 10 % of the time of a list request and adds a third to the cost of a delivery.
     """
-    gc.unfreeze()  # garbage that the imports have left
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG_OBJECTS, 20, 20)

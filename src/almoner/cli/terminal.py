@@ -62,15 +62,11 @@ _MODULES: Final = {
 
 @contextmanager
 def _garbage_collection_paused() -> Iterator[None]:
-    """Garbage collection is off during imports, because it would add half again to a command's startup time.
-
-    It then skips what was imported. Otherwise, the collection at exit takes a fifth of a short command's time.
-    """
+    """Garbage collection is off during imports, because it would add half again to a command's startup time."""
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
         gc.enable()
 
 
