@@ -244,6 +244,7 @@ async def test_every_date_is_charged_once_or_left_out_by_rule(
 
 
 @pytest.mark.soak
+@pytest.mark.long  # the test before it is its short form
 async def test_a_month_of_many_plans_is_charged_once_or_left_out_by_rule(
     service: Service, tenant: Tenant, api: Client, figures: Figures
 ) -> None:
