@@ -12,9 +12,10 @@ from tests.support import factories
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.console import act, closed, entries, refused, words
+from tests.support.database import TestDatabase
 from tests.support.factories import listed as record
 from tests.support.operators import operator, signed_in
-from tests.support.service import Service, Tenant
+from tests.support.service import Service, Tenant, serving
 from tests.support.terminal import BY, in_process
 from tests.support.terminal import operator as terminal_operator
 
@@ -108,28 +109,33 @@ async def test_what_the_first_person_saw_must_still_hold(
     assert await answering(publishable, one, other) == {one, other}
 
 
-@pytest.mark.usefixtures("dual_control")
 async def test_one_decides_in_the_console_and_the_other_in_the_terminal(
-    service: Service, admins: tuple[Browser, Browser], publishable: Client, tmp_path: Path
+    empty_database: TestDatabase, tmp_path: Path
 ) -> None:
-    ada, _ = admins
-    one = await record(service, "Whimbrel Trust", "CCEW", "1177006")
-    other = await record(service, "Whimbrel Trust", "OSCR", "SC047006")
-    cleo = in_process(service, tmp_path, await terminal_operator(service, "administrator"))
-    note = ("--note", NOTE["note"])
-    status, printed = await cleo("organisations", "separate", one, other, *note)
-    assert (status, "Operators have not merged these" in printed) == (2, True)
-    assert (await cleo("organisations", "merge", one, other, "--note", " "))[0] == 2
-    assert "(1 of 2)" in (await cleo("organisations", "merge", one, other, *note))[1]
-    assert "A second operator" in (await cleo("organisations", "merge", other, one, *note))[1]
-    assert await answering(publishable, one, other) == {one, other}
-    await act(ada, f"{PATH}/{one}/merge/{other}", **NOTE)
-    assert len(await answering(publishable, one, other)) == 1
-    assert "(1 of 2)" in (await cleo("organisations", "separate", other, one, *note))[1]
-    await act(ada, f"{PATH}/{one}/separate/{other}", **NOTE)
-    assert await answering(publishable, one, other) == {one, other}
-    for action in ("organisation.merge", "organisation.merged", "organisation.separate", "organisation.separated"):
-        assert await entries(service, action, one) == 1, action
+    async with serving(empty_database) as service:  # a clock that others have moved has let the terminal's word lapse
+        async with service.db.write() as tx:
+            await operators.set_dual_control(tx, BY, required=True)
+        ada = await signed_in(service, await operator(service, "administrator"))
+        publishable = service.client((await service.tenant()).publishable)
+        one = await record(service, "Whimbrel Trust", "CCEW", "1177006")
+        other = await record(service, "Whimbrel Trust", "OSCR", "SC047006")
+        cleo = in_process(service, tmp_path, await terminal_operator(service, "administrator"))
+        note = ("--note", NOTE["note"])
+        status, printed = await cleo("organisations", "separate", one, other, *note)
+        assert (status, "Operators have not merged these" in printed) == (2, True)
+        assert (await cleo("organisations", "merge", one, other, "--note", " "))[0] == 2
+        assert "(1 of 2)" in (await cleo("organisations", "merge", one, other, *note))[1]
+        assert "A second operator" in (await cleo("organisations", "merge", other, one, *note))[1]
+        assert await answering(publishable, one, other) == {one, other}
+        await act(ada, f"{PATH}/{one}/merge/{other}", **NOTE)
+        assert len(await answering(publishable, one, other)) == 1
+        assert "(1 of 2)" in (await cleo("organisations", "separate", other, one, *note))[1]
+        await act(ada, f"{PATH}/{one}/separate/{other}", **NOTE)
+        assert await answering(publishable, one, other) == {one, other}
+        for action in ("organisation.merge", "organisation.merged", "organisation.separate", "organisation.separated"):
+            assert await entries(service, action, one) == 1, action
+        await ada.close()
+        await publishable.close()
 
 
 async def test_what_cannot_be_one_organisation_is_not_merged(

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from almoner.platform.pages.translations import LOCALE_FOLDER
+from tests.api.test_giving_link_pages import send
 from tests.support import factories, pseudo
 from tests.support.browsing import Browser
-from tests.support.client import Client
+from tests.support.client import Client, data
 from tests.support.database import TestDatabase
 from tests.support.service import Service, serving
 
@@ -55,6 +56,13 @@ async def test_h9_no_word_of_a_giving_link_is_outside_the_catalogues(strange: Se
     pages += [f"{pages[0]}?organisation={bodies[0]}", f"{pages[4]}?page=2", f"{pages[4]}?q=zzz"]
     for path in pages:
         reader.page((await browser.open(path)).text)
+    await browser.open(pages[3])
+    await send(browser, links[3])
+    (session,) = data(await partner.get("/v1/donation-sessions"))
+    donor = {"firstName": "Q", "email": "q@example.org", "card": factories.CARD}
+    given = {"id": session["id"], "action": "donate", "amount": 2500, "currencyCode": "USD", **donor}
+    assert (await partner.post("/v1/sandbox/simulate", given)).status_code == 200
+    reader.page((await browser.open(pages[3])).text)
     sent = {"csrf": "", "designation": "x", "currency": "USD", "organisation": bodies[0]}
     reader.page((await browser.post(pages[1], sent)).text)
     assert WORDS - reader.seen == OF_OTHER_TARIFFS

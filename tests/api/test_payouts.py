@@ -346,7 +346,7 @@ async def test_what_is_too_much_for_one_payout_goes_into_the_next_and_keeps_nobo
             assert await disbursements.donation_waiting_reason(tx, whose, donation, DisbursementRules()) is None
         await support.hold(alone, rich)
         code, reasons = await refused(first, large[1]["id"], "disburse")
-        assert (code, reasons[0].partition(":")[0]) == ("donation/invalid_state", "the payout waits, on_hold")
+        assert (code, reasons[0].partition(":")[0]) == ("donation/invalid_state", "the disbursement waits, on_hold")
         await support.release(alone, rich)
         alone.clock.advance(minutes=16)
         await check(alone)
