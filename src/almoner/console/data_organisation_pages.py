@@ -8,11 +8,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.partners import service as partners
 from almoner.console.context import ConsoleContext
 from almoner.console.links import ADMINISTRATORS, DATA_READERS, REVIEWERS
 from almoner.console.lists import ConsoleList, ListPage, ListQuery, ListRouteBuilder, ListRow
 from almoner.console.money_records import RecordPage, RecordTable, show_record
-from almoner.console.partner_ids import names_of_partners
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.nonprofits.activities.domain import SUB_TAGS
 from almoner.nonprofits.branding import service as branding
@@ -128,13 +128,13 @@ class OrganisationPages:
         async with self._context.db.read() as tx:
             found = await organisations.list_unpublished_organisations(tx, before, query.limit + 1)
             shown = found[: query.limit]
-            partners = await names_of_partners(tx, [one.partner_id for one in shown])
+            partner_names = await partners.find_names(tx, [one.partner_id for one in shown])
             rows = [
                 ListRow(
                     organisation_path(tx, one.id),
                     (
                         one.name,
-                        partners[one.partner_id],
+                        partner_names[one.partner_id],
                         one.registry_code,
                         one.registry_number,
                         one.country_code,
@@ -270,7 +270,7 @@ def _offered(visitor: Visitor, one: Organisation, own: str, *, branded: bool) ->
 async def _notices(tx: Tx, one: Organisation) -> list[str]:
     if one.partner_id is None:
         return []
-    names = await names_of_partners(tx, [one.partner_id])
+    names = await partners.find_names(tx, [one.partner_id])
     return [f"No register lists this organisation. Only {names[one.partner_id]}, which added it, can find it."]
 
 

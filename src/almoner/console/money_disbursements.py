@@ -8,6 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor, redirect_to
+from almoner.access.partners import service as partners
 from almoner.console.actions import ActionField, ActionPage, ActionPages
 from almoner.console.context import MOST_COUNTED, ConsoleContext, capitalised
 from almoner.console.links import FINANCE
@@ -29,7 +30,6 @@ from almoner.console.money_records import (
     sentences,
     show_record,
 )
-from almoner.console.partner_ids import names_of_partners
 from almoner.giving.banking.payment_files import service as payment_files
 from almoner.giving.banking.payment_files.domain import PaymentFileError
 from almoner.giving.checkout.donations import service as donations
@@ -75,7 +75,7 @@ async def _get(tx: Tx, disbursement_id: UUID) -> Disbursement:
 
 async def _facts(tx: Tx, one: Disbursement) -> Sequence[Fact]:
     names = await names_of_organisations(tx, [(one.partner_id, one.organisation_id)])
-    partner = (await names_of_partners(tx, [one.partner_id]))[one.partner_id]
+    partner = (await partners.find_names(tx, [one.partner_id]))[one.partner_id]
     return [
         Fact("Nonprofit", names.get(one.organisation_id)),
         Fact("Nonprofit ID", tx.ids.text("organisation", one.organisation_id)),

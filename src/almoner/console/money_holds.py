@@ -7,6 +7,7 @@ from uuid import UUID
 from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
+from almoner.access.partners import service as partners
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext
 from almoner.console.links import FINANCE
@@ -17,7 +18,6 @@ from almoner.console.money_records import (
     names_of_deciders,
     names_of_organisations,
 )
-from almoner.console.partner_ids import names_of_partners
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import MAX_NOTE_LENGTH, DisbursementError, DisbursementHold
 from almoner.kit.errors import IncorrectParams, NotFound
@@ -84,14 +84,14 @@ class HoldPages:
             shown = [one for _, one in found[: query.limit]]
             following = str(found[query.limit - 1][0]) if len(found) > query.limit else None
             names = await names_of_organisations(tx, [(one.partner_id, one.organisation_id) for one in shown])
-            partners = await names_of_partners(tx, [one.partner_id for one in shown if one.partner_id])
+            partner_names = await partners.find_names(tx, [one.partner_id for one in shown if one.partner_id])
             by = await names_of_deciders(tx, [one.decided_by for one in shown])
             rows = [
                 ListRow(
                     self._address(one),
                     (
                         names.get(one.organisation_id) or tx.ids.text("organisation", one.organisation_id),
-                        partners[one.partner_id] if one.partner_id else "All partners",
+                        partner_names[one.partner_id] if one.partner_id else "All partners",
                         one.decided_at,
                         by(one.decided_by),
                         one.note,

@@ -1,6 +1,8 @@
 """The partner, key, member and group that a console URL refers to."""
 
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeVar
 from uuid import UUID
 
 from almoner.access.accounts.domain import OPERATORS_HOME
@@ -19,6 +21,7 @@ from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Partner, Tx
 
 PATH = "/partners"
+R = TypeVar("R")
 
 
 def partner_path(tx: Tx, account: PartnerAccount) -> str:
@@ -45,44 +48,31 @@ async def owners_in_words(tx: Tx, account: PartnerAccount) -> str:
     return f"{owners:,} owner{'' if owners == 1 else 's'} of {account.name}"
 
 
-async def names_of_partners(tx: Tx, partner_ids: Collection[UUID]) -> dict[UUID, str]:
-    """The names of partners, by ID."""
-    return {one: (await partners.get(tx, Partner(one))).name for one in set(partner_ids)}
-
-
 async def key_of_path(tx: Tx, visitor: Visitor) -> ApiKey:
     """The partner's key in the URL. Raises NotFound."""
-    account = await partner_of_path(tx, visitor)
-    key_id = tx.ids.parse("apikey", _segment(visitor, 3))
-    if key_id is None:
-        raise NotFound
-    try:
-        return await api_keys.get(tx, Partner(account.id), key_id)
-    except NoSuchKey:
-        raise NotFound from None
+    return await _record_of_path(tx, visitor, "apikey", api_keys.get)
 
 
 async def member_of_path(tx: Tx, visitor: Visitor) -> MembershipState:
     """The partner's member in the URL. Raises NotFound."""
-    account = await partner_of_path(tx, visitor)
-    person_id = tx.ids.parse("member", _segment(visitor, 3))
-    if person_id is None:
-        raise NotFound
-    try:
-        return await members.get_member(tx, Partner(account.id), person_id)
-    except NoSuchPerson:
-        raise NotFound from None
+    return await _record_of_path(tx, visitor, "member", members.get_member)
 
 
 async def group_of_path(tx: Tx, visitor: Visitor) -> Group:
-    """The partner's group in the URL. Raises NotFound."""
+    """The partner's group in the URL, without its members. Raises NotFound."""
+    return await _record_of_path(tx, visitor, "group", partial(members.get_group, with_members=False))
+
+
+async def _record_of_path(
+    tx: Tx, visitor: Visitor, id_type: str, get: Callable[[Tx, Partner, UUID], Awaitable[R]]
+) -> R:
     account = await partner_of_path(tx, visitor)
-    group_id = tx.ids.parse("group", _segment(visitor, 3))
-    if group_id is None:
+    record_id = tx.ids.parse(id_type, _segment(visitor, 3))
+    if record_id is None:
         raise NotFound
     try:
-        return await members.get_group(tx, Partner(account.id), group_id, with_members=False)
-    except NoSuchGroup:
+        return await get(tx, Partner(account.id), record_id)
+    except (NoSuchKey, NoSuchPerson, NoSuchGroup):
         raise NotFound from None
 
 

@@ -9,6 +9,7 @@ from starlette.routing import Route
 
 from almoner.access.accounts.page_guard import Visitor
 from almoner.access.operators import service as operators
+from almoner.access.partners import service as partners
 from almoner.console.context import MOST_COUNTED, ConsoleContext, Counter
 from almoner.console.links import REVIEWERS
 from almoner.console.lists import (
@@ -21,7 +22,6 @@ from almoner.console.lists import (
     parse_position,
 )
 from almoner.console.operator_start_page import StartPageLine, StartPageSection
-from almoner.console.partner_ids import names_of_partners
 from almoner.console.review_cases import CasePages
 from almoner.console.review_decisions import DecisionPages
 from almoner.console.review_documents import DocumentPages
@@ -175,9 +175,9 @@ class _ReviewQueue:
             found = await reviews.list_open_reviews(tx, filters, query.limit + 1, after) if cases else []
             names = await operators.find_display_names(tx, [one.claimant_at(tx.real_now) for one in found])
             ids = [*(one.subject.partner_id for one in found), *(one.partner_id for one in beside)]
-            partners = await names_of_partners(tx, ids)
-            rows = [(one.asked_at, one.id, self._row(tx, one, names, partners)) for one in found]
-            rows += [(one.since, one.id, _row_beside(tx, one, partners)) for one in beside]
+            partner_names = await partners.find_names(tx, ids)
+            rows = [(one.asked_at, one.id, self._row(tx, one, names, partner_names)) for one in found]
+            rows += [(one.since, one.id, _row_beside(tx, one, partner_names)) for one in beside]
         return page_by_position(sorted(rows, key=lambda row: row[:2]), query.limit)
 
     async def _beside(
@@ -215,7 +215,7 @@ class _ReviewQueue:
             due_until=None if due is None else tx.now + due,
         )
 
-    def _row(self, tx: Tx, one: Review, names: Mapping[str, str], partners: Mapping[UUID, str]) -> ListRow:
+    def _row(self, tx: Tx, one: Review, names: Mapping[str, str], partner_names: Mapping[UUID, str]) -> ListRow:
         subject = one.subject
         case = tx.ids.text(ID_TYPES[subject.kind], subject.id)
         holder = one.claimant_at(tx.real_now)
@@ -225,7 +225,7 @@ class _ReviewQueue:
         values = (
             case,
             SINGULAR_WORDS[subject.kind],
-            partners[subject.partner_id],
+            partner_names[subject.partner_id],
             *about,
             why,
             one.asked_at,
@@ -235,14 +235,24 @@ class _ReviewQueue:
         return ListRow(f"{REVIEWS}/{case}", values)
 
 
-def _row_beside(tx: Tx, one: WaitingVerification, partners: Mapping[UUID, str]) -> ListRow:
+def _row_beside(tx: Tx, one: WaitingVerification, partner_names: Mapping[UUID, str]) -> ListRow:
     """The row of a verification or a flag."""
     flagged = one.kind == "verification_flag"
     name = tx.ids.text(FLAG_TYPE if flagged else TYPE, one.id)
     why = (
         f"Changed since the check: reviewed by {int(one.reviewed)} of 2" if flagged else "Approval before disbursements"
     )
-    values = (name, VERIFICATION_WORDS[one.kind][1], partners[one.partner_id], None, None, why, one.since, None, None)
+    values = (
+        name,
+        VERIFICATION_WORDS[one.kind][1],
+        partner_names[one.partner_id],
+        None,
+        None,
+        why,
+        one.since,
+        None,
+        None,
+    )
     return ListRow(f"{FLAGS if flagged else VERIFICATIONS}/{name}", values)
 
 

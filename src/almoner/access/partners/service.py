@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from almoner.access.partners import store
 from almoner.access.partners.domain import PartnerAccount, Period
 from almoner.access.partners.store import count_accounts as count_accounts
+from almoner.access.partners.store import find_names as find_names
 from almoner.access.partners.store import list_accounts_page as list_accounts_page
 from almoner.access.partners.store import list_paused as list_paused
 from almoner.access.partners.store import list_support_refund_limits as list_support_refund_limits

@@ -1,5 +1,6 @@
 """SQL for partners."""
 
+from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
@@ -55,6 +56,12 @@ async def find(tx: Tx, partner: Partner) -> PartnerAccount | None:
     """A partner's account."""
     row = await tx.fetchrow(f"select {_COLUMNS} from partner where id = $1", partner.id)
     return _account(row) if row else None
+
+
+async def find_names(tx: Tx, partner_ids: Collection[UUID]) -> dict[UUID, str]:
+    """The names of partners, by ID."""
+    rows = await tx.fetch("select id, name from partner where id = any($1::uuid[])", list(partner_ids))
+    return {row[0]: row[1] for row in rows}
 
 
 async def get_for_update(tx: Tx, partner: Partner) -> PartnerAccount | None:
