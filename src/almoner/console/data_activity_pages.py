@@ -86,7 +86,7 @@ class ActivityPages:
                 ],
             )
 
-        async def perform(tx: Tx, visitor: Visitor, _typed: Mapping[str, str]) -> str:
+        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
             await activities_jobs.enqueue_apply_rules(tx)
             await self._context.record_audit_entry(
                 tx, visitor, DEPLOYMENT, "activities.apply_started", service.RULES_VERSION

@@ -173,13 +173,13 @@ class ListRouteBuilder:
         return download
 
     async def _show(self, visitor: Visitor, declared: ConsoleList) -> Response:
-        typed = _typed(visitor, declared)
-        given = {name: value for name, value in typed.items() if value}
+        entered_values = _filter_values(visitor, declared)
+        given = {name: value for name, value in entered_values.items() if value}
         problems: dict[str, str] = {}
         try:
             page = await declared.load(visitor, ListQuery(given, visitor.query.get("cursor"), _PAGE_SIZE))
         except IncorrectParams as error:
-            problems = problems_by_field(error, next(iter(typed), "filters"))
+            problems = problems_by_field(error, next(iter(entered_values), "filters"))
             given, page = {}, await declared.load(visitor, ListQuery({}, None, _PAGE_SIZE))
         address = visitor.place.home + declared.path
         shown, texts = list(given.items()), self._context.texts(visitor)
@@ -190,7 +190,7 @@ class ListRouteBuilder:
             declared=declared,
             rows=[_cells(visitor, texts, declared, row) for row in page.rows],
             caption=self._caption(visitor, declared.order_of(given), page),
-            typed=typed,
+            entered_values=entered_values,
             chips=_chips(given, declared, address),
             views=[(f"{address}?{urlencode(query)}".rstrip("?"), words) for words, query in declared.views],
             current=f"{address}?{urlencode(shown)}".rstrip("?"),
@@ -211,7 +211,7 @@ class ListRouteBuilder:
     async def _lines(self, visitor: Visitor, declared: ConsoleList) -> AsyncIterator[bytes]:
         """Generate the CSV file, page by page."""
         yield csv_line(name for one in declared.columns for name in _file_columns(one))
-        given = {name: value for name, value in _typed(visitor, declared).items() if value}
+        given = {name: value for name, value in _filter_values(visitor, declared).items() if value}
         cursor, written = None, 0
         while True:
             page = await declared.load(visitor, ListQuery(given, cursor, _EXPORT_SIZE))
@@ -230,7 +230,7 @@ class ListRouteBuilder:
             cursor = page.next
 
 
-def _typed(visitor: Visitor, declared: ConsoleList) -> dict[str, str]:
+def _filter_values(visitor: Visitor, declared: ConsoleList) -> dict[str, str]:
     """The filters in the URL, as they were typed."""
     return {one.parameter: visitor.query.get(one.parameter, "").strip()[:500] for one in declared.filters}
 

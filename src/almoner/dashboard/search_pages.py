@@ -54,7 +54,7 @@ class SearchPages:
 
     async def show(self, visitor: Visitor) -> Response:
         """Show all search results; an ID leads directly to its record."""
-        typed = _typed(visitor)
+        typed = _entered_query(visitor)
         if _ID.fullmatch(typed) and (path := PATHS_BY_ID_TYPE.get(typed.removeprefix("sandbox_").split("_")[0])):
             return redirect_to(f"{visitor.place.home}{path}/{typed}")
         groups = await self._groups(visitor, typed)
@@ -62,7 +62,7 @@ class SearchPages:
 
     async def complete(self, visitor: Visitor) -> Response:
         """The hits alone, as one types."""
-        typed = _typed(visitor)
+        typed = _entered_query(visitor)
         groups = await self._groups(visitor, typed)
         return render_page(self._context, visitor, "search_hits.html", typed=typed, groups=groups, prefix="hits")
 
@@ -123,7 +123,7 @@ class SearchPages:
         return SearchGroup(record_list, rows, address if filtered else None)
 
 
-def _typed(visitor: Visitor) -> str:
+def _entered_query(visitor: Visitor) -> str:
     return visitor.query.get("q", "").strip()[:500]
 
 

@@ -90,7 +90,7 @@ class WebhookPages:
         problem: Markup | None = None
         if visitor.form:
             try:
-                return await self._act(visitor, endpoint)
+                return await self._perform(visitor, endpoint)
             except CallRefused as refused:
                 problem = in_english_joined(refused.reasons)
         wanted = visitor.query.get("status", "")
@@ -152,7 +152,7 @@ class WebhookPages:
         await self._calls.delete(visitor, f"{_CALL}/{endpoint['id']}")
         return redirect_to(f"{visitor.place.home}{PATH}?done=deleted")
 
-    async def _act(self, visitor: Visitor, endpoint: Record) -> Response:
+    async def _perform(self, visitor: Visitor, endpoint: Record) -> Response:
         """Do what the pressed button says. Raises CallRefused."""
         here = f"{visitor.place.home}{PATH}/{endpoint['id']}"
         match visitor.form_value("do"):

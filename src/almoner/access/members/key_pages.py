@@ -121,12 +121,12 @@ class KeyPages:
             problems = {"sure": texts.text("keys.problem.sure")}
         elif visitor.form:
             try:
-                return await self._act(visitor, texts, key, typed)
+                return await self._perform(visitor, texts, key, typed)
             except IncorrectParams:
                 problems = {"overlap": self._rotation_problem(visitor, texts, key)}
         return self._show(visitor, texts, "key.html", key=self._facts(key, texts), typed=typed, problems=problems)
 
-    async def _act(self, visitor: Visitor, texts: PageTexts, key: ApiKey, typed: KeyForm) -> Response:
+    async def _perform(self, visitor: Visitor, texts: PageTexts, key: ApiKey, typed: KeyForm) -> Response:
         """Perform the action of the pressed button."""
         by = self._context.audit_context(visitor)
         match visitor.form_value("do"):
