@@ -190,7 +190,7 @@ class ListRouteBuilder:
             declared=declared,
             rows=[_cells(visitor, texts, declared, row) for row in page.rows],
             caption=self._caption(visitor, declared.order_of(given), page),
-            entered_values=entered_values,
+            typed=entered_values,
             chips=_chips(given, declared, address),
             views=[(f"{address}?{urlencode(query)}".rstrip("?"), words) for words, query in declared.views],
             current=f"{address}?{urlencode(shown)}".rstrip("?"),
