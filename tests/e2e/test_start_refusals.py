@@ -132,6 +132,7 @@ async def test_arguments_that_are_no_text_and_a_full_output() -> None:
         ),
         (asyncpg.ReadOnlySQLTransactionError("cannot execute INSERT in a read-only transaction"), "takes no writes"),
         (asyncpg.InsufficientPrivilegeError("permission denied for table partner"), "run `almoner migrate`"),
+        (asyncpg.UndefinedTableError('relation "donation" does not exist'), "not have the schema of this version"),
         (asyncpg.TooManyConnectionsError("sorry, too many clients already"), "ALMONER_DATABASE_POOL"),
         (asyncpg.FeatureNotSupportedError('extension "pg_trgm" is not available'), "postgresql-contrib"),
     ],

@@ -174,6 +174,11 @@ _DATABASE_SENTENCES: Final[Sequence[tuple[tuple[type[BaseException], ...], str, 
         "extension",
         "{database} lacks an extension ({text}): install the package postgresql-contrib of its version.",
     ),
+    (
+        (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError),
+        "",
+        "{database} does not have the schema of this version ({text}): run `almoner migrate`, or restore a backup.",
+    ),
     ((asyncpg.DiskFullError,), "", "The disk of {database} is full ({text}): free some space there."),
     ((asyncpg.ClientConfigurationError,), "", "{database} has a URL that cannot be used ({text}): correct it."),
     (
