@@ -18,7 +18,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Fact
 
 _ID = "registerload"
-_NOTE = ActionField("note", "Why", "area", hint="Describe what you compared and whom you spoke to.")
+_NOTE = ActionField("note", "Reason", "area", hint="Describe what you compared and whom you spoke to.")
 
 
 class RegisterActions:

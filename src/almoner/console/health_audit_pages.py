@@ -45,7 +45,7 @@ class AuditPages:
             ADMINISTRATORS,
             [
                 Column("Time", "moment"),
-                Column("Who"),
+                Column("Actor"),
                 Column("Action"),
                 Column("Code"),
                 Column("Subject"),

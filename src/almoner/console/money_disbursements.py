@@ -274,7 +274,7 @@ class DisbursementPages:
                 (
                     Column("Donation", "id"),
                     Column("Created", "moment"),
-                    Column("Given", "amount"),
+                    Column("Donated", "amount"),
                     Column("Paid out", "amount"),
                 ),
                 [

@@ -313,7 +313,7 @@ def _proposals(tx: Tx, here: str, proposed: Sequence[MatchProposal]) -> RecordTa
             Column("Kind"),
             Column("Amount", "amount"),
             Column("Difference", "amount"),
-            Column("Why"),
+            Column("Reason"),
         ),
         rows,
         "No record has the line's reference or amount. Match the line manually, or dismiss it with a note.",

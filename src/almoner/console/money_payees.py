@@ -205,7 +205,7 @@ class PayeeAccountPages:
                 Column("Nonprofit"),
                 Column("Currency"),
                 Column("Number"),
-                Column("Names agree"),
+                Column("Name match"),
                 Column("Status", "status"),
                 Column("Approvals"),
                 Column("Proposed", "age"),

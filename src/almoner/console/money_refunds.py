@@ -211,7 +211,7 @@ class RefundPages:
             title="Failed refunds",
             about="Refunds that a provider rejected or a bank returned appear here until somebody handles them.",
             roles=FINANCE,
-            columns=(*columns[:-1], Column("Why"), Column("ID", "id")),
+            columns=(*columns[:-1], Column("Reason"), Column("ID", "id")),
             load=self._load_failed,
             order="oldest first",
         )

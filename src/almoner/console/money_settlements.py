@@ -93,7 +93,7 @@ class SettlementPages:
                 Column("Provider"),
                 Column("Report"),
                 Column("Since", "age"),
-                Column("Why"),
+                Column("Reason"),
                 Column("Booked in"),
             ),
             load=self._load_unmatched,
@@ -111,7 +111,7 @@ class SettlementPages:
                 Column("Amount", "amount"),
                 Column("Settled on"),
                 Column("Since", "age"),
-                Column("Why"),
+                Column("Reason"),
             ),
             load=self._load_payouts,
         )

@@ -90,7 +90,7 @@ class StatementPages:
                 Column("Day"),
                 Column("Opening", "amount"),
                 Column("Since", "age"),
-                Column("Why"),
+                Column("Reason"),
             ),
             load=self._load_gaps,
         )

@@ -142,7 +142,7 @@ class _ReviewQueue:
                 Column("Partner"),
                 Column("Country"),
                 Column("Script"),
-                Column("Why"),
+                Column("Reason"),
                 Column("Waiting", "age"),
                 Column("Due", "moment"),
                 Column("Claimed by"),
