@@ -233,11 +233,11 @@ async def test_m7_a_packed_file_of_many_days_is_read_whole(
 ARCHIVES: Final[dict[str, tuple[Callable[[], bytes], str]]] = {
     "pictures alone": (lambda: zipped(("x.pdf", b"%PDF")), "contains no statement"),
     "nothing": (zipped, "not a bank statement"),
-    "cut off": (lambda: zipped(("a.xml", b"<a/>"))[:-30], "cannot be unpacked: fetch it again"),
+    "cut off": (lambda: zipped(("a.xml", b"<a/>"))[:-30], "cannot be unpacked: download it again"),
     "a bomb": (lambda: zipped(("a.xml", b" " * (65 * 1024 * 1024))), "has more than 64 MB"),
     "many": (lambda: zipped(*((f"{at}.xml", b"x") for at in range(2001))), "2,000 files: import them in parts"),
     "nested": (lambda: zipped(("a", zipped(("b", zipped(("c", zipped(("d", b"")))))))), "archives in archives: unpack"),
-    "no gzip": (lambda: b"\x1f\x8b" + b"x" * 20, "cannot be unpacked: fetch it again"),
+    "no gzip": (lambda: b"\x1f\x8b" + b"x" * 20, "cannot be unpacked: download it again"),
 }
 
 

@@ -149,7 +149,7 @@ def read_rows(file: SourceFile, form: ListFormat) -> Iterator[tuple[int, list[st
     _check_format(file, form, [fields for _, fields, _ in first])
     for line, fields, ended in chain(first, numbered):
         if not ended and not form.matches(fields):
-            raise ImportRefused(f"{file.name} ends in the middle of line {line}: it was cut off, fetch it again")
+            raise ImportRefused(f"{file.name} ends in the middle of line {line}: it was cut off, download it again")
         yield line, fields
 
 
@@ -162,7 +162,7 @@ def _lines(file: SourceFile) -> Iterator[tuple[int, list[str], bool]]:
 
 def _check_format(file: SourceFile, form: ListFormat, first: Sequence[Sequence[str]]) -> None:
     if not first:
-        raise ImportRefused(f"{file.name} is empty: fetch it again")
+        raise ImportRefused(f"{file.name} is empty: download it again")
     if sum(form.matches(fields) for fields in first) * 2 > len(first):
         return
     for other in _LIST_FORMATS:
@@ -188,7 +188,7 @@ def guess_file_format(line: str) -> str:
         return "it is a business master file, to be loaded with `almoner registers import irs-bmf`"
     if line.startswith("PK"):
         return "it is a zip without its ending .zip"
-    return "look at its first lines, or fetch it again"
+    return "look at its first lines, or download it again"
 
 
 def build_rejected_row(

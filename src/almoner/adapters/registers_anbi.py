@@ -88,7 +88,7 @@ def _read_records(file: SourceFile) -> Iterator[tuple[int, dict[str, str]]]:
             yield from parsing.taken()
         parsing.parser.Parse(b"", True)
     except (expat.ExpatError, ValueError) as error:
-        raise ImportRefused(f"{file.name} is no XML, or was cut off ({error}): fetch it again") from error
+        raise ImportRefused(f"{file.name} is no XML, or was cut off ({error}): download it again") from error
     yield from parsing.taken()
 
 

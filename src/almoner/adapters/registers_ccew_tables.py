@@ -157,7 +157,7 @@ def read_rows(table: ExtractTable, file: SourceFile, place: int) -> Iterator[Ext
         else:
             yield from _text_rows(table, file, place)
     except _DAMAGED as error:
-        raise ImportRefused(f"{file.name} is cut off or damaged ({error}): fetch it again") from error
+        raise ImportRefused(f"{file.name} is cut off or damaged ({error}): download it again") from error
 
 
 def _text_rows(table: ExtractTable, file: SourceFile, place: int) -> Iterator[ExtractRow | RejectedRow]:

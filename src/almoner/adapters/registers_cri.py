@@ -129,7 +129,7 @@ def _read_rows(content: BinaryIO, limits: WorkbookLimits) -> Iterator[tuple[int,
                 raise ImportRefused(f"the sheet has more than {_MOST_ROWS} rows: it is not this register")
             yield line, row
     except (*_BROKEN, InvalidFileException) as error:
-        raise ImportRefused(f"the file is no Excel workbook, or is damaged ({error}): fetch it again") from error
+        raise ImportRefused(f"the file is no Excel workbook, or is damaged ({error}): download it again") from error
 
 
 def _check_sizes(content: BinaryIO, limits: WorkbookLimits) -> None:

@@ -116,9 +116,9 @@ def _read_rows(file: SourceFile, place: int) -> Iterator[SourceRow]:
                 number = clean_text(fields[ein]) if len(fields) > ein else ""
                 yield irs.build_rejected_row(nth, reason, irs.leading_number_fields(fields), file=place, number=number)
         else:
-            raise ImportRefused(f"{file.name} ends in the middle of line {nth}: it was cut off, fetch it again")
+            raise ImportRefused(f"{file.name} ends in the middle of line {nth}: it was cut off, download it again")
     if nth == 1:
-        raise ImportRefused(f"{file.name} holds a header and no rows: fetch it again")
+        raise ImportRefused(f"{file.name} holds a header and no rows: download it again")
 
 
 def _is_odd(line: str) -> bool:

@@ -40,7 +40,9 @@ class _BoundedStream:
         if self.since > _MOST_AT_ONCE:
             raise ImportRefused("the file has a text of many megabytes: it is not this register")
         if _NO_NUMBER.search(self._before + chunk):
-            raise ImportRefused("the file has a number of more than a thousand digits: it is damaged, fetch it again")
+            raise ImportRefused(
+                "the file has a number of more than a thousand digits: it is damaged, download it again"
+            )
         self._before = chunk[-_OVERLAP:]
         return chunk
 
@@ -57,7 +59,9 @@ def read_json_events(content: BinaryIO) -> Iterator[tuple[str, Any]]:
             yield event, value
     except (ijson.JSONError, ValueError, ArithmeticError) as error:
         # Its words show a piece of the file, which may be anybody's.
-        raise ImportRefused(f"the file is no JSON, or was cut off ({type(error).__name__}): fetch it again") from error
+        raise ImportRefused(
+            f"the file is no JSON, or was cut off ({type(error).__name__}): download it again"
+        ) from error
 
 
 def read_array_items(content: BinaryIO) -> Iterator[dict[str, Any] | None]:

@@ -77,7 +77,7 @@ def read_lines(content: BinaryIO) -> Iterator[bytes | None]:
             if len(rest) > MAX_LINE_BYTES:
                 rest, skipping = b"", True
     except (EOFError, OSError, zlib.error, BadZipFile) as error:
-        raise ImportRefused(f"the file cannot be unpacked ({error}): fetch it again") from error
+        raise ImportRefused(f"the file cannot be unpacked ({error}): download it again") from error
     if rest or skipping:
         yield None if skipping else rest
 

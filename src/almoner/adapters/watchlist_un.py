@@ -71,7 +71,9 @@ def _read_elements(file: Path, event: str) -> Iterator[Element]:
             if happened == event:
                 yield element
     except (ParseError, ValueError) as error:
-        raise WatchlistRefused(f"{file.name} is no XML document, or was cut off: fetch it again ({error})") from error
+        raise WatchlistRefused(
+            f"{file.name} is no XML document, or was cut off: download it again ({error})"
+        ) from error
 
 
 def _parse_entity(element: Element) -> ListedEntity | RejectedEntry:

@@ -51,7 +51,7 @@ class OpenFile:
         self._text = io.TextIOWrapper(self._content, encoding=encoding, errors="replace", newline="")
         while line := self._text.readline(_MAX_LINE_LENGTH):
             if len(line) == _MAX_LINE_LENGTH:
-                raise ImportRefused(f"{self.name} holds a line of over a million characters: it is no such list")
+                raise ImportRefused(f"{self.name} has a line of over a million characters: it is not a register file")
             yield line
 
     def open_binary(self) -> BinaryIO:
@@ -72,7 +72,7 @@ def find_files(paths: Sequence[Path]) -> list[ImportFile]:
     """
     found = [one for path in paths for one in _files_at(path)]
     if not found:
-        raise ImportRefused("no file was named" if not paths else f"there is no file in {paths[0]}")
+        raise ImportRefused("no file was given" if not paths else f"there is no file in {paths[0]}")
     seen: dict[bytes, ImportFile] = {}
     for one in found:
         if (twin := seen.setdefault(one.facts.sha256, one)) is not one:
@@ -95,7 +95,7 @@ def _files_at(path: Path) -> Iterator[ImportFile]:
         else:
             yield ImportFile(path, None, _describe_file(path, None))
     except (OSError, EOFError, zlib.error, BadZipFile, NotImplementedError, RuntimeError) as error:
-        raise ImportRefused(f"{path} cannot be read ({error}): fetch it again") from error
+        raise ImportRefused(f"{path} cannot be read ({error}): download it again") from error
 
 
 @contextmanager

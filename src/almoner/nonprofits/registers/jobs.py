@@ -93,7 +93,7 @@ async def refresh_source(
         async with asyncio.timeout(_FETCHING_SECONDS):
             fetched = await _fetch(refresh_context, context.db, planned)
     except TimeoutError:
-        return JobRetry(timedelta(), "its files are still coming")
+        return JobRetry(timedelta(), "its files are still downloading")
     except FetchRefused as error:
         await _record_failure(refresh_context, context.db, planned, before, str(error))
         return JobDone()
@@ -123,7 +123,7 @@ async def release_load(
         async with asyncio.timeout(_FETCHING_SECONDS):
             fetched = await _fetch(refresh_context, context.db, planned)
     except TimeoutError:
-        return JobRetry(timedelta(), "its files are still coming")
+        return JobRetry(timedelta(), "its files are still downloading")
     except FetchRefused as error:
         return JobRetry(retry_delay(before.failures + 1, planned.every), str(error))
     if [one.sha256 for one in fetched] != wanted:

@@ -1,1 +1,1 @@
-"""How well names agree, with the reasons; pure."""
+"""Name matching with explained scores. Pure: no database, no network."""

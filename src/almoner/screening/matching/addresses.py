@@ -1,4 +1,4 @@
-"""Two addresses: how near each other they are, street by street and place by place."""
+"""Compare two addresses part by part: street, postcode, city, state, country."""
 
 import re
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _SIDES: Final = frozenset("north south east west ne nw se sw northeast northwest
 
 @dataclass(frozen=True, slots=True)
 class ParsedAddress:
-    """An address, read."""
+    """An address split into normalised parts; "" for a missing one."""
 
     number: str
     street: tuple[str, ...]
@@ -45,7 +45,7 @@ class AddressAgreement:
 
     @property
     def is_comparable(self) -> bool:
-        """Whether anything could be compared."""
+        """Whether both addresses have at least one part in common to compare."""
         return any(one != "unknown" for one in (self.street, self.postcode, self.city, self.state, self.country))
 
 
@@ -56,7 +56,7 @@ def _words(text: str | None) -> list[str]:
 
 
 def parse_address(party: Party) -> ParsedAddress:
-    """Reads the address of a party."""
+    """Parse the address of a party."""
     street = normalise_numerals(normalise_text(party.street or ""))
     box = _BOX.search(street)
     words = _words(_UNITS.sub("", street))
@@ -106,13 +106,13 @@ def _compare_postcodes(one: ParsedAddress, other: ParsedAddress) -> AgreementLev
 
 
 def _compare_countries(one: ParsedAddress, other: ParsedAddress) -> AgreementLevel:
-    """Codes of one length, or names; a code and a name cannot be compared."""
+    """Compare two country codes or two names; "unknown" for a code and a name."""
     level = _compare_text(one.country, other.country)
     return "unknown" if level == "other" and len(one.country) != len(other.country) else level
 
 
 def compare_addresses(one: ParsedAddress, other: ParsedAddress) -> AddressAgreement:
-    """How two addresses agree."""
+    """Compare two addresses part by part."""
     return AddressAgreement(
         _compare_streets(one, other), _compare_postcodes(one, other), _compare_cities(one, other),
         _compare_text(one.state, other.state), _compare_countries(one, other),

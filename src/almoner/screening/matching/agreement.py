@@ -1,4 +1,4 @@
-"""Whether what somebody asks for is the body in the register: names and addresses together.
+"""Decide whether the organisation that somebody searches for is one in the register, by names and addresses.
 
 The constants were chosen by cross-validation on labelled pairs (docs/evidence/matching.md).
 """
@@ -16,14 +16,14 @@ from almoner.screening.matching.spelling import normalise_text
 from almoner.screening.matching.words import prepare_name
 
 CERTAIN_SCORE: Final = 0.935
-"""From here on, with an address on both sides, no person need look."""
+"""The score from which a match is accepted without review, if both sides have an address."""
 LIKELY_SCORE: Final = 0.85
-"""From here on two names alone are taken for those of one body."""
+"""The score from which two names alone count as those of one organisation."""
 _COMMON_NAME_BEARERS: Final = 6
-"""Bodies that bear a name, from which on it takes the street to tell them apart."""
+"""From this many organisations with the same name on, only an equal street tells them apart."""
 
 RARE_NAME_WEIGHT: Final = 1.7
-"""What the words of a name must be worth that needs no more than the same state beside it."""
+"""The weight of a name from which an equal state is enough beside it."""
 
 _SHARE_OF_PLACE: Final = 0.15
 _PLACES: Final[tuple[tuple[Finding, str, float], ...]] = (
@@ -38,7 +38,7 @@ _PLACES: Final[tuple[tuple[Finding, str, float], ...]] = (
     ("city", "other", 0.0),
     ("country", "same", 0.3),
 )
-"""The first of these that is so says how near two addresses are."""
+"""How near two addresses are: the first row that applies decides."""
 _NOWHERE: Final = 0.3
 _RARE_NAME: Final = 0.03
 _WIDE: Final = frozenset((("postcode", "near"), ("state", "same")))
@@ -48,9 +48,9 @@ _UNRELATED_LINE: Final = 0.25
 _PARTIAL: Final = 0.04
 _BRANCH: Final = 0.8
 _SAME: Final = 0.9999
-"""From here on all words are the same: the worth of many adds up to a little less than one."""
+"""The score from which all words count as equal: the sum of many weights is slightly below 1."""
 _DISTINCTIVE: Final = 0.7
-"""What a word is worth that tells bodies apart by itself: about forty names of the master file have it at most."""
+"""The weight of a word that tells organisations apart by itself; at most about forty registered names contain it."""
 _OF_SEVERAL_NAMES: Final = 3
 _SHARED_BY_MANY: Final = 0.1
 _CHAPTERS: Final = frozenset(
@@ -58,7 +58,7 @@ _CHAPTERS: Final = frozenset(
     "encampment grange group hive local lodge unit post province region return section state synod temple tent "
     "trustee".split()
 )
-"""Words of a second line that say which part of the body on the first line, or which trust for it, is meant."""
+"""Words that make a second line name a chapter of the organisation on the first line, or a trust for it."""
 
 _read = lru_cache(maxsize=4096)(prepare_name)
 
@@ -79,7 +79,7 @@ def _is_chapter(second: PreparedName, first: PreparedName) -> bool:
 
 
 def _agreeing_words(likeness: NameLikeness) -> set[str]:
-    """The words of the listed name that the asked name has as well."""
+    """The words of the listed name that the searched name contains too."""
     return {
         word for part in likeness.parts if part.points > 0 and part.finding != "letters" for word in part.listed.split()
     }
@@ -88,11 +88,11 @@ def _agreeing_words(likeness: NameLikeness) -> set[str]:
 def _compare_with_lines(
     searched_name: PreparedName, first: PreparedName, second: PreparedName, *, in_family: bool | None
 ) -> Iterator[NameLikeness]:
-    """One name that is asked against the first line, both lines together, and the second line alone.
+    """Compare one searched name with the first line, with both lines together and with the second line alone.
 
-    ``in_family``: other bodies have this first line too, so that it names none of them. What is asked has to have
-    something of the second line, and what it has counts. Where that is not known, a second line that is a place or says
-    which part of a body is meant counts as if others had the first.
+    ``in_family``: other organisations have the same first line, so it identifies none of them: the searched name must
+    contain a word of the second line, and only those words count. None if unknown: a second line that is a place or
+    names a chapter is then treated as if others shared the first line.
     """
     both = compare_names(searched_name, _read(f"{first.name} {second.name}"))
     alone, whole = compare_names(searched_name, second), compare_names(searched_name, first)
@@ -125,8 +125,8 @@ def best_name_likeness(
 ) -> NameLikeness:
     """The best likeness of all pairs of names. Other names count slightly less than the main name.
 
-    ``second_line`` is that of the first listed name: a chapter, a trust, another name. ``in_family``: other bodies have
-    the first line too; None where that is not known.
+    ``second_line`` belongs to the first listed name: a chapter, a trust, another name. ``in_family``: other
+    organisations have the same first line; None if unknown.
     """
     first, *others = [read for name in listed if (read := _read(name)).words] or [_read("")]
     second = _read(second_line or "")
@@ -144,10 +144,10 @@ def best_name_likeness(
 
 
 def _differs_in_distinctive_word(likeness: NameLikeness) -> bool:
-    """Whether the one word that tells the name from others agrees but for a slip: BARNES and CARNES FIRE DEPARTMENT.
+    """Whether the one distinctive word of the name only nearly agrees: BARNES and CARNES FIRE DEPARTMENT.
 
-    Two neighbouring letters that are swapped, and make no word, are no other name. Two words that other bodies have in
-    their names are two: DAKOTA and LAKOTA BOYS RANCH.
+    Two swapped neighbouring letters that form no known word are a typo. Two words that several organisations have in
+    their names are different words: DAKOTA and LAKOTA BOYS RANCH.
     """
     misspelt = [part for part in likeness.parts if part.finding == "spelling" and not _is_swap(part)]
     typos = {part.listed for part in misspelt}
@@ -185,7 +185,7 @@ def _has_address(one: ParsedAddress) -> bool:
 
 
 def compare_parties(party: Party, listed: Party) -> PartyAgreement:
-    """How well a searched party and a listed one agree."""
+    """Score how well a searched party and a listed one agree."""
     likeness = best_name_likeness(party.names, listed.names, second_line=listed.second_line, in_family=listed.in_family)
     mine, other = _read(likeness.asked), _read(likeness.listed)
     here, there = parse_address(party), parse_address(listed)

@@ -1,4 +1,4 @@
-"""Which words of two names belong together: the same, a slip apart, of one meaning, written as one, initials, cut."""
+"""Pair the words of two names: equal, misspelt, synonyms, written as one, initials, cut off."""
 
 import re
 from collections.abc import Iterator
@@ -35,18 +35,19 @@ _MISSPELT: Final = ({"word"}, {"word", "place"})
 _UMLAUT: Final = re.compile("(?<=[aou])e|(?<=a)a")
 _WRITTEN_OUT: Final = 0.98
 MIN_WORD_LENGTH: Final = 4
-"""Shorter words are never slips of each other."""
+"""The shortest word that can be a typo of another one."""
 
 AlignedWords = tuple[Finding, float, tuple[int, ...], tuple[int, ...]]
-"""What was found, how alike the words are, the places of the words on both sides."""
+"""(finding, likeness, positions of the searched words, positions of the listed words)."""
 
 
 def word_similarity(one: str, other: str, *, loose: bool = False) -> float:
-    """How alike two different words are: 0 for other words, 0.97 for a plural.
+    """How alike two different words are: 0 for unrelated words, 0.97 for a plural.
 
     An umlaut may be written as two letters: JUGEND FÜR MÜNCHEN, MUENCHEN.
 
-    ``loose``: one slip more, and between words that exist too, where something else speaks for the two being one.
+    ``loose``: allow one typo more, and typos between two known words, because other evidence says that the two are the
+    same.
     """
     if len(one) > len(other):
         one, other = other, one
@@ -62,7 +63,7 @@ def word_similarity(one: str, other: str, *, loose: bool = False) -> float:
         return _OTHER_SPELLING
     if not usual and not strange and other.startswith(one[:3]) and _is_shortened(one, other):
         return _SHORTENED
-    both = usual and not strange and not loose  # words that exist are seldom slips of each other: ACTION and AUCTION
+    both = usual and not strange and not loose  # known words are rarely typos of each other: ACTION and AUCTION
     typos = (1 if len(other) >= _LONG else 0) if both else max_edit_distance(len(other), loose=loose)
     distance = OSA.distance(one, other, score_cutoff=typos)
     if both:
@@ -77,7 +78,7 @@ def max_edit_distance(longest: int, *, loose: bool) -> int:
 
 
 def _phonetic_similarity(one: str, other: str) -> float:
-    """Two ways of writing one foreign word: MUHAMMAD, MOHAMED; HISBOLLAH, HIZBALLAH."""
+    """The likeness of two spellings of one foreign word: MUHAMMAD, MOHAMED; HISBOLLAH, HIZBALLAH. 0 if they are not."""
     if len(other) < _LONG:
         return 0.0
     spellings = list(similar_spellings(one, other))
@@ -89,13 +90,13 @@ def _phonetic_similarity(one: str, other: str) -> float:
 
 
 def _is_shortened(one: str, other: str) -> bool:
-    """DEVELP for DEVELOPMENT: its letters in their order, and at least two letters fewer."""
+    """Whether ``one`` has letters of ``other`` in their order, at least two fewer: DEVELP for DEVELOPMENT."""
     rest = iter(other)
     return len(one) + 2 <= len(other) and all(letter in rest for letter in one)
 
 
 class WordAligner:
-    """Finds the words of two names that belong together, best first."""
+    """Pairs the words of two names, the best matches first."""
 
     def __init__(
         self, searched_name: PreparedName, listed: PreparedName, *, loose: bool = False, persons: bool = False
@@ -106,7 +107,7 @@ class WordAligner:
         self.pairs: list[AlignedWords] = []
 
     def align(self) -> list[AlignedWords]:
-        """All pairs of aligned words."""
+        """Return all pairs of aligned words."""
         self._same()
         self._match_abbreviated()
         self._match_repeated()
@@ -137,7 +138,7 @@ class WordAligner:
         self.right = [place for place in self.right if place not in other_words]
 
     def _match_abbreviated(self) -> None:
-        """A word and what it may be short for: COMM is of a community as well as of a committee."""
+        """Pair a word with a word that it may abbreviate: COMM is short for COMMUNITY and for COMMITTEE."""
         for place in tuple(self.left):
             word = self._asked.words[place]
             for other in self.right:
@@ -146,9 +147,9 @@ class WordAligner:
                     break
 
     def _cut(self) -> None:
-        """One side was cut off in a word, or behind OF: what the other has from there on is not missing.
+        """Pair the end of a truncated name with the rest of the other: cut off within a word, or behind OF.
 
-        A name that was cut is a long one, all that is left of it agrees, and it is more than half of the other.
+        A truncated name is long, all that is left of it agrees, and it covers more than half of the other name.
         """
         for mine, other, turned in ((self._asked, self._listed, False), (self._listed, self._asked, True)):
             ours, others = (self.right, self.left) if turned else (self.left, self.right)
@@ -159,7 +160,7 @@ class WordAligner:
             likeness, whole = _OPEN, others[0] if not ours and mine.open else -1
             if ours == [last] and len(mine.words[last]) > 1:
                 likeness, half = _CUT, mine.words[last]
-                least = last if len(half) < MIN_WORD_LENGTH else last - 1  # RA for RATON, if that is where it stands
+                least = last if len(half) < MIN_WORD_LENGTH else last - 1  # RA for RATON, if it is at the same position
                 whole = next((one for one in others if one >= least and other.words[one].startswith(half)), -1)
             rest = tuple(one for one in others if one >= whole)
             if whole > agreed and sum(other.weights[one] for one in rest) <= other.total / 2:
@@ -167,7 +168,7 @@ class WordAligner:
                 return
 
     def _match_repeated(self) -> None:
-        """A name with its own initials behind it tells nothing new by them."""
+        """Ignore a name's own initials behind it: they add nothing."""
         for mine, turned in ((self._asked, False), (self._listed, True)):
             for place in (self.right if turned else self.left) if mine.acronyms else ():
                 if mine.words[place] in mine.acronyms:
@@ -175,7 +176,7 @@ class WordAligner:
                     return
 
     def _together(self) -> None:
-        """One side writes as one word what is two on the other: GOOD WILL."""
+        """Pair a word with two that the other name writes apart: GOODWILL and GOOD WILL."""
         for mine, other_name, turned in ((self._asked, self._listed, False), (self._listed, self._asked, True)):
             ours, others = (self.right, self.left) if turned else (self.left, self.right)
             for first, second in list(pairwise(ours)):
@@ -199,7 +200,7 @@ class WordAligner:
                         break
 
     def _first_names(self) -> None:
-        """JON and JOHN; K. and KARIM."""
+        """Pair short forms and initials of first names: JON and JOHN; K. and KARIM."""
         short = tables.nicknames()
         for place in tuple(self.left):
             word = self._asked.words[place]
@@ -217,7 +218,7 @@ class WordAligner:
             (likeness, place, other)
             for place in self.left
             for other in self.right
-            if {self._asked.kinds[place], self._listed.kinds[other]} in _MISSPELT  # two places are none: NORTH DAKOTA
+            if {self._asked.kinds[place], self._listed.kinds[other]} in _MISSPELT  # not two places: NORTH DAKOTA
             if (likeness := word_similarity(self._asked.words[place], self._listed.words[other], loose=self._loose))
         ]
         for likeness, place, other in sorted(found, reverse=True):

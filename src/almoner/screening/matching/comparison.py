@@ -1,4 +1,4 @@
-"""Two names, word by word: which agree, which nearly, which only one has, and what tells them apart."""
+"""Compare two names word by word, with the reasons for the score."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,22 +12,22 @@ from almoner.screening.matching.sound_comparison import compare_sounds
 from almoner.screening.matching.words import BRANCH_WORDS
 
 _VETOED: Final = 0.45
-"""The most that names may have which are told apart by a number, a direction or a place."""
+"""The highest score of two names whose numbers, directions or places differ."""
 _ONE_NUMBERED: Final = 0.65
 _OTHER_SIDE: Final[dict[Finding, Finding]] = {"asked_only": "listed_only", "listed_only": "asked_only"}
 _COST_OF_LETTERS: Final = 2.0
 _HOMOPHONES: Final = 0.9
-"""The most that names have which are the same in Latin letters alone."""
+"""The highest score of two names that are equal only in Latin letters."""
 _ONE_TO_ONE: Final = frozenset(("CYRILLIC", "GREEK"))
-"""Scripts of which Latin letters keep what tells names apart."""
+"""Scripts whose romanisation keeps different names apart."""
 _REPLACED: Final = 0.5
 _OTHER_FORM: Final = 0.75
 _STRICT: Final = frozenset(("LLC", "JSC", "LP", "LLP", "GP", "COOP", "FOUNDATION", "ASSOCIATION"))
-"""Kinds of legal form that do not turn into each other by carelessness."""
+"""Legal forms that are not confused by carelessness."""
 _SAYS_THE_SAME: Final = {"FOUNDATION": "foundation", "ASSOCIATION": "association", "CO": "county"}
-"""What a legal form may be in the other name, as an English word or unshortened: STICHTING X and X FOUNDATION."""
+"""What a legal form can be in the other name, as an English word or unabbreviated: STICHTING X and X FOUNDATION."""
 _BESIDE: Final = 0.8
-"""The most that names may have of which one is of a body beside the other: a school and its foundation."""
+"""The highest score of an organisation and one beside it: a school and its foundation."""
 
 
 def _total_weight(name: PreparedName, places: tuple[int, ...] | list[int]) -> float:
@@ -37,7 +37,7 @@ def _total_weight(name: PreparedName, places: tuple[int, ...] | list[int]) -> fl
 def _find_vetoes(
     searched_name: PreparedName, listed: PreparedName, left: list[int], right: list[int]
 ) -> tuple[Finding, ...]:
-    """Numbers, directions and places that both have and that differ."""
+    """The kinds of number, direction and place words that both names have and that differ."""
     kinds: tuple[Finding, ...] = ("number", "direction", "place")
     found = [
         kind
@@ -56,7 +56,7 @@ def _find_vetoes(
 def _score_caps(
     searched_name: PreparedName, listed: PreparedName, left: list[int], right: list[int]
 ) -> Iterator[tuple[Finding, float]]:
-    """What one side alone has, and what makes another body of it though all else be the same."""
+    """(finding, highest score) of differences that make it another organisation though everything else is equal."""
     if any(searched_name.kinds[one] == "number" for one in left) or any(listed.kinds[one] == "number" for one in right):
         yield "number", _ONE_NUMBERED
     if searched_name.forms & _STRICT and listed.forms & _STRICT and not searched_name.forms & listed.forms:
@@ -87,9 +87,9 @@ def _is_same(searched_name: PreparedName, listed: PreparedName) -> bool:
 
 
 def _letter_similarity(searched_name: PreparedName, listed: PreparedName) -> float:
-    """How alike two names are letter by letter: an eighth of the letters may be slips for three quarters.
+    """How alike two names are letter by letter: 0.75 if an eighth of the letters differ.
 
-    As they are written too, since a slip may hide that a word is short for another: TEVCH for TECH.
+    Compared as written too, since a typo can hide that a word is an abbreviation: TEVCH for TECH.
     """
     pairs = (searched_name.joined, listed.joined), (searched_name.whole, listed.whole)
     return 1 - _COST_OF_LETTERS * min(OSA.normalized_distance(*pair) for pair in pairs)
@@ -100,8 +100,8 @@ def compare_names(
 ) -> NameLikeness:
     """How alike two names are: the weighted share of words that agree; symmetric.
 
-    ``loose``: something else speaks for them, so that more slips are forgiven, and letters count as well as words.
-    ``persons``: words may be short forms of first names, and single letters the first ones of names.
+    ``loose``: other evidence says that they are the same: more typos are allowed, and letters count as well as words.
+    ``persons``: words may be short forms of first names, and single letters their initials.
     """
     whole, other = searched_name, listed
     if searched_name.forms != listed.forms:
@@ -122,7 +122,7 @@ def compare_names(
 
 
 def _has_other_letters(searched_name: PreparedName, listed: PreparedName) -> bool:
-    """Whether two names in one script have other letters, which may be one in Latin ones: 玉林 and 榆林, תל and טל."""
+    """Whether two names in one script differ in letters that may romanise alike: 玉林 and 榆林, תל and טל."""
     mine, other = searched_name.sounds, listed.sounds
     if mine is None or other is None or mine.script != other.script or mine.script in _ONE_TO_ONE:
         return False
@@ -147,7 +147,7 @@ def _swap(turned: NameLikeness, searched_name: PreparedName, listed: PreparedNam
 
 
 def _without_translated_form(name: PreparedName, other: PreparedName) -> PreparedName:
-    """The name without a last word that says what the legal form of the other one does."""
+    """The name without a last word that means the legal form of the other name."""
     same = {_SAYS_THE_SAME[kind] for kind in other.forms - name.forms if kind in _SAYS_THE_SAME}
     if len(name.words) < 2 or name.words[-1] not in same:
         return name
@@ -185,7 +185,7 @@ def _compare(searched_name: PreparedName, listed: PreparedName, *, loose: bool, 
     if score > _BESIDE and _differs_in_branch(searched_name, listed, alignment):
         parts.append(ScorePart("branch", _BESIDE - score))
         score = _BESIDE
-    if mine and other:  # SAUDI ARABIAN OIL and SAUDI ARABIAN GAS: worse than a word that one of them lacks
+    if mine and other:  # SAUDI ARABIAN OIL and SAUDI ARABIAN GAS: worse than a missing word
         points = min(
             _REPLACED
             * min(

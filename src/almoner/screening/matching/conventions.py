@@ -1,7 +1,7 @@
 """How languages write foreign names in Latin letters: PRIGOZHIN is Prigoschin, Prigojine, Prigożyn, Prigozjin.
 
-A word is rewritten from each convention to the English one, in which lists are written, and reduced to what spellings
-in English share: Yevgeniy and Evgeni.
+A word is rewritten from each convention to the English one, which the lists use, and reduced to what English spellings
+share: Yevgeniy and Evgeni.
 """
 
 import re
@@ -13,11 +13,14 @@ _REWRITTEN: Final = re.compile("[^bmnr]")
 _VOWELS: Final = re.compile("(?<!^)[aeiou]")
 _CONSONANTS: Final = 3
 _SHORTEST: Final = 4
-"""Letters of a reduced word by which two are taken for one."""
+"""The fewest letters of a reduced word by which two words can be equal."""
 
 
 def _rewriter(table: str) -> Callable[[str], str]:
-    """``sch:sh w:v``: what a language writes, and what English does; the longest first. ``$``: at the end."""
+    """A function that rewrites a word by ``sch:sh w:v`` (foreign:English), longest first.
+
+    ``$``: at the end of the word.
+    """
     pairs = dict(pair.split(":") for pair in table.split())
     pattern = re.compile("|".join(sorted(pairs, key=lambda one: (-len(one), one))))
     latin = {one.rstrip("$"): other for one, other in pairs.items()}
@@ -42,8 +45,10 @@ _CONVENTIONS: Final = tuple(
         ),
     )
 )
-"""German (which has one spelling of SH and ZH), French, Polish (with and without accents), Dutch, Czech and Croatian
-(so, too), Spanish, Italian."""
+"""In order: German (two rows: its SCH is SH or ZH), French, Polish, Dutch, Czech and Croatian, Spanish, Italian.
+
+Polish, and Czech and Croatian, have a row with accents and one without.
+"""
 _ENGLISH: Final = _rewriter(
     "shch:S sh:S zh:Z tch:C ch:C kh:h gh:g dh:d th:t ph:f dj:J dzh:J j:J ts:c tz:c ck:k q:k x:ks z:s w:v ou:u oo:u "
     "ee:i y:i"
@@ -61,33 +66,33 @@ reduced_spelling: Final = lru_cache(maxsize=16_384)(_reduced)
 
 
 def sound_of(reduced: str) -> str:
-    """The consonants of a reduced word; short ones with their vowels, as others have the same."""
+    """The consonants of a reduced word; a short word keeps its vowels, since its consonants alone are too common."""
     consonants = _VOWELS.sub("", reduced)
     return consonants if len(consonants) >= _CONSONANTS else reduced
 
 
 @lru_cache(maxsize=16_384)
 def other_spellings(word: str) -> frozenset[str]:
-    """A word as English would write it, reduced, if it is written by the convention of any language."""
+    """The word in reduced English spelling, for each convention that it may be written in."""
     found = {reduced_spelling(word), *(_reduced(convention(word)) for convention in _CONVENTIONS)}
     return frozenset(one for one in found if len(one) >= _SHORTEST)
 
 
 @lru_cache(maxsize=65_536)
 def _kept_letters(word: str) -> str:
-    """Letters that no convention writes otherwise: two words without the same ones need not be rewritten."""
+    """The letters that no convention changes: words that differ in them need not be rewritten."""
     return _DOUBLED.sub(r"\1", _REWRITTEN.sub("", word))
 
 
 def is_other_spelling(one: str, other: str) -> bool:
-    """Whether two words may be one that two languages write otherwise."""
+    """Whether two words may be spellings of one word in two languages."""
     if _kept_letters(one) != _kept_letters(other):
         return False
     return reduced_spelling(one) in other_spellings(other) or reduced_spelling(other) in other_spellings(one)
 
 
 def similar_spellings(one: str, other: str) -> Iterator[tuple[str, str]]:
-    """Reduced spellings of two words that differ in vowels alone, and not in the first letter."""
+    """Reduced spellings of two words that differ only in vowels after the first letter."""
     if _kept_letters(one) != _kept_letters(other):
         return
     for mine, others in (

@@ -1,7 +1,7 @@
-"""Korean and Chinese names in Cyrillic letters, read back: Ким Чен Ын is 김정은, Дун Цзяньвэй is Dong Jianwei.
+"""Read Korean and Chinese names back from Cyrillic letters: Ким Чен Ын is 김정은, Дун Цзяньвэй is Dong Jianwei.
 
-Korean names are written by Kontsevich's system or the older one, Chinese ones by Palladius'. Both write syllables by
-rule, so that a name of nothing but such syllables can be read; other names have no reading.
+Korean names follow Kontsevich's system or the older one, Chinese ones Palladius'. Both write syllables by rule, so only
+names made up of such syllables can be read; other names have no reading.
 """
 
 import re
@@ -12,11 +12,11 @@ from typing import Final
 
 _MOST_READINGS: Final = 8
 _SYLLABLES: Final = range(2, 5)
-"""Syllables of a name."""
+"""The numbers of syllables that a name can have."""
 
 
 def _pairs(table: str) -> dict[str, str]:
-    """``г:0 к:0``: what stands for what."""
+    """Parse ``г:0 к:0`` into a mapping."""
     return dict(pair.split(":") for pair in table.split())
 
 
@@ -35,7 +35,7 @@ _FINALS: Final = {
 }  # fmt: skip
 _MUTE: Final = 11
 _OPEN: Final = "аеёиоуыэюяйь"
-"""Letters at the end of a syllable; a consonant before a vowel begins the next one."""
+"""Letters at the end of an open syllable; a consonant before a vowel starts the next syllable."""
 _KOREAN_FAMILIES: Final = frozenset(
     "ким ли ри и пак чхве чхой цой чой чон чан кан чо чжо юн лим рим им хан о со син квон хван ан сон ю "
     "рю хон мун ян пэ пэк хо нам сим но ро ха чу ку мин на чи ом вон чхон пан кон хён пён ё чу до то ма ы "
@@ -58,12 +58,12 @@ _WITHOUT_INITIAL: Final = _pairs(
     "юэ:yue юань:yuan юнь:yun"
 )
 _HARD: Final = frozenset(("г", "к", "х", "д", "т", "н", "л", "чж", "ч", "ш", "ж", "цз", "ц", "с"))
-"""Initials behind which О stands for UO."""
+"""Initials after which О is UO."""
 
 
 @cache
 def _palladius() -> dict[str, str]:
-    """Syllables of Mandarin in Cyrillic letters and in Pinyin."""
+    """Mandarin syllables in Cyrillic letters -> Pinyin."""
     found = dict(_WITHOUT_INITIAL)
     for (initial, latin), (final, vowel) in product(_PALLADIUS_INITIALS.items(), _PALLADIUS_FINALS.items()):
         written = _PALATAL[initial] if initial in _PALATAL and final[0] in "ияею" else latin
@@ -73,7 +73,7 @@ def _palladius() -> dict[str, str]:
 
 @cache
 def _kontsevich() -> dict[str, tuple[str, ...]]:
-    """Syllables of Korean in Cyrillic letters and in Hangul; one may stand for several."""
+    """Korean syllables in Cyrillic letters -> possible Hangul syllables."""
     initials = {"": _MUTE, **{one: int(place) for one, place in _INITIALS.items()}}
     found: dict[str, tuple[str, ...]] = {}
     for (initial, first), (vowel, vowels), (final, finals) in product(
@@ -91,7 +91,7 @@ def _pattern(*, korean: bool) -> re.Pattern[str]:
 
 
 def _split(word: str, *, korean: bool) -> list[str] | None:
-    """The syllables of a word, the longest first; None if it has anything else."""
+    """Split a word into syllables, longest first; None if a part is no syllable."""
     found: list[str] = []
     place = 0
     while place < len(word):
@@ -103,7 +103,7 @@ def _split(word: str, *, korean: bool) -> list[str] | None:
 
 
 def syllable_readings(name: str) -> Iterator[str]:
-    """What a name in small Cyrillic letters may be in Hangul or in Pinyin."""
+    """Possible Hangul or Pinyin spellings of a name in lower-case Cyrillic letters."""
     words = re.findall(r"[а-яё]+", name)
     if len(words) > 1 and words[0] in _KOREAN_FAMILIES:
         yield from islice(_korean(words), _MOST_READINGS)

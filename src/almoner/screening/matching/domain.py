@@ -1,4 +1,4 @@
-"""What is compared, and what comes of it."""
+"""Names and parties to compare, and the results of comparing them."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ Finding = Literal[
     "street", "postcode", "city", "state", "country", "address_unknown",
     "sound", "common", "rare", "weak", "identifier", "bounds",
 ]  # fmt: skip
-"""What a part of a score is about: words that are the same, that are a slip apart, ..."""
+"""The reason for a part of a score: words that are equal, misspelt, synonyms, ..."""
 
 
 ScreeningObstacle = Literal["script_uncertain", "script_not_supported", "no_words"]
-"""Why silence says nothing of a name: letters are compared by sound alone, or not well enough; or it is of signs."""
+"""Why a name without matches is not proof: its script is compared by sound only, not supported, or it has no words."""
 
 Kind = Literal["word", "number", "year", "direction", "place"]
-"""What a word is."""
+"""The kind of a word."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScorePart:
-    """A reason. The points of all parts add up to the score."""
+    """One reason for a score. The points of all parts add up to the score."""
 
     finding: Finding
     points: float
@@ -33,10 +33,10 @@ class ScorePart:
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """An organisation as described by somebody: its names, the main one first, and its address.
+    """An organisation as somebody describes it: its names, the main one first, and its address.
 
-    ``second_line``: of the principal name, where it has one; ``in_family``: others of its register have the first line
-    of it too, None where that is not known.
+    ``second_line``: the second line of the main name, if any. ``in_family``: other organisations in its register have
+    the same first line; None if unknown.
     """
 
     names: Sequence[str]
@@ -51,7 +51,7 @@ class Party:
 
 @dataclass(frozen=True, slots=True)
 class NameLikeness:
-    """How alike two names are, 0 to 1. ``vetoes``: certain differences."""
+    """How alike two names are, from 0 to 1. ``vetoes``: differences that rule out a match."""
 
     score: float
     parts: tuple[ScorePart, ...]
@@ -62,13 +62,13 @@ class NameLikeness:
 
 @dataclass(frozen=True, slots=True)
 class PartyAgreement:
-    """How well a searched party and a listed one agree, 0 to 1.
+    """How well a searched party and a listed one agree, from 0 to 1.
 
-    ``name`` is the score of the names alone, which ``name_parts`` add up to; ``exact``: their words are the same.
-    ``whole_name``: what agrees is the name with its first line, and not what the body is also called.
-    ``differs_in_distinctive_word``: the word that tells the name from others agrees but for a slip. ``same_place``:
-    street, postcode or city agree. ``located``: both sides tell a street or a box, so that addresses count.
-    ``likely``: by their names alone they are one body. ``certain``: good enough to be accepted without a person.
+    ``name``: the score of the names alone, the sum of ``name_parts``. ``exact``: the words are equal. ``whole_name``:
+    the main name with its first line agrees, not just another name of the organisation.
+    ``differs_in_distinctive_word``: the one distinctive word only nearly agrees. ``same_place``: street, postcode or
+    city agree. ``located``: both sides have a street or a PO box, so addresses count. ``likely``: the names alone
+    indicate the same organisation. ``certain``: good enough to be accepted without review.
     """
 
     score: float
@@ -90,9 +90,9 @@ class PartyAgreement:
 class SoundedName:
     """The sound of a name in a non-Latin script: keys of each word, and coarse spellings of the name.
 
-    ``script``: of most of its letters. ``merges``: it does not tell l from r. ``is_spelt``: it writes all sounds, so
-    that letters can be compared too. ``letters``: those of the script, in an order of their own. ``forms``: what the
-    words around it mean that are a legal form.
+    ``script``: the script of most letters. ``merges``: it does not distinguish L and R. ``is_spelt``: it writes all
+    sounds, so letters can be compared too. ``letters``: its letters in that script, sorted. ``forms``: the meanings of
+    legal forms around the name.
     """
 
     script: str
@@ -107,12 +107,12 @@ class SoundedName:
 
 @dataclass(frozen=True, slots=True)
 class PreparedName:
-    """A name in normalised words, without weak ones, with the weight and kind of each.
+    """A name in normalised words without stop words, with the weight and kind of each.
 
-    ``joined`` are the words without blanks, ``whole`` with weak ones, ``bearers`` says how many bodies of the master
-    file bear the name, ``open`` that it ends as no name does, in OF, and so was cut; ``acronyms`` are those of its
-    words that are the initials of others, ``bare`` is ``joined`` without a word that may be a legal form, ``sounds``
-    how it sounds where it is in another script.
+    ``joined``: the words without blanks. ``whole``: the same with stop words. ``bearers``: how many registered
+    organisations have this name. ``open``: it ends in OF, FOR or AND, so it was cut off. ``acronyms``: words that are
+    the initials of others. ``bare``: ``joined`` without a word that may be a legal form. ``sounds``: how it sounds, if
+    in a non-Latin script.
     """
 
     name: str
@@ -134,10 +134,10 @@ class PreparedName:
 class PreparedEntry:
     """A watch list entry. ``names``: as written.
 
-    ``countries`` and ``identifiers`` are in the form in which subjects have them, too.
+    ``countries`` and ``identifiers`` have the same form as those of subjects.
 
-    ``concerns``: countries that the entry is listed because of. They count where they agree, and against nobody.
-    ``weak_names``: those of which the list itself says that they are poor ones to search by.
+    ``concerns``: countries that the entry was listed because of; agreement counts, a difference does not.
+    ``weak_names``: names that the list itself marks as too weak to search by.
     """
 
     id: str
@@ -151,7 +151,7 @@ class PreparedEntry:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSubject:
-    """A subject to screen. ``unplaced``: its countries may be incomplete; a known one counts if it agrees."""
+    """A subject to screen. ``unplaced``: its countries may be incomplete, so only agreement counts."""
 
     names: tuple[PreparedName, ...]
     countries: frozenset[str] = frozenset()
@@ -162,7 +162,7 @@ class PreparedSubject:
 
 @dataclass(frozen=True, slots=True)
 class EntryMatch:
-    """How likely a subject and an entry are the same. ``flagged``: a reviewer should look."""
+    """How likely a subject and an entry are the same. ``flagged``: a reviewer must decide."""
 
     entry: str
     score: float

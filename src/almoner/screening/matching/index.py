@@ -1,8 +1,8 @@
-"""Names that a name may be, found by their rare words, never by going through all of them.
+"""Find listed names that may match a name by its rare words, without comparing all of them.
 
-Names that are alike share words worth half of each. So it is enough to look under the rarest words of a name, until
-what is left of it is worth too little to make a likeness. A word with slips is found by its ends or by its consonants,
-a word that is written as two by both together.
+Similar names share words worth at least ``_SHARED`` of the weight of each. So the rarest words of a name are looked up
+until the rest weighs too little for a match. A misspelt word is found by its ends or its consonants, a word written as
+two by the joined pair.
 """
 
 from array import array
@@ -25,20 +25,20 @@ from almoner.screening.matching.sound_index import SoundIndex
 from almoner.screening.matching.spelling import read_consonant_key
 
 MIN_LIKENESS: Final = 0.6
-"""The least likeness that is found for certain."""
+"""The likeness from which every listed name is found."""
 _SHARED: Final = MIN_LIKENESS / (2 - MIN_LIKENESS)
-"""What words that both names have are worth at least, as a share of either."""
+"""The least share of each name's weight that the shared words have."""
 _RUN: Final = 3
 _ROUNDING: Final = 0.25
 _MAX_TYPOS: Final = 3
 _REMEMBERED: Final = 16_384
-"""Words of which it is remembered which listed ones they may be."""
+"""How many words the cache of similar listed words holds."""
 
 
 class NameIndex:
     """An index of listed names by their words. Names are identified by their position.
 
-    The names themselves are not held. ``text_of``: how one is written.
+    It does not store the names. ``text_of`` returns a name as written.
     """
 
     def __init__(self, names: Iterable[PreparedName], text_of: Callable[[int], str], *, persons: bool = False) -> None:
@@ -65,7 +65,7 @@ class NameIndex:
         self._words = PackedWords(words)
         longest = len(words[-1]) if words else 0
         self._longer = [bisect_left(words, length, key=len) for length in range(longest + 2)]
-        """From which place on words have so many letters."""
+        """Per length, the position of the first word of at least that many letters."""
         self._sounds = PostingLists((read_consonant_key(word), number) for number, word in enumerate(words))
         self._written = PostingLists(
             (conventions.sound_of(conventions.reduced_spelling(word)), number) for number, word in enumerate(words)
@@ -77,7 +77,7 @@ class NameIndex:
         self._listed = lru_cache(maxsize=_REMEMBERED)(self._find_listed)
 
     def find_candidates(self, searched_name: PreparedName, *, loose: bool = False) -> list[int]:
-        """The positions of names that share words with the searched name."""
+        """The positions of listed names that share enough words with the searched name."""
         found = set(self._wholes[searched_name.whole])
         if searched_name.bare:
             found.update(self._wholes[searched_name.bare])
@@ -96,7 +96,7 @@ class NameIndex:
         return sorted(found)
 
     def _sharing(self, words: list[tuple[float, tuple[str, ...]]], least: float) -> Iterator[int]:
-        """Names that hold enough of the words. Rare ones first: the last ones find nobody new."""
+        """Positions of names that contain enough of the words. Rare words first: the last ones add no new names."""
         shared: dict[int, float] = {}
         rest = sum(weight for weight, listed in words if listed)
         counted = [(sum(map(self._postings.count, listed)), weight, listed) for weight, listed in words]
@@ -114,7 +114,7 @@ class NameIndex:
                 yield number
 
     def _find_listed(self, word: str, loose: bool, /) -> tuple[str, ...]:
-        """The word, and listed words that it may be a slip of."""
+        """The word if it is listed, and listed words that it may be a misspelling of."""
         near = {other for other in self._near_to(word, loose=loose) if word_similarity(word, other, loose=loose)}
         near.update(other for other in abbreviations.other_spellings(word) if other in self._postings)
         if self._persons:
@@ -122,7 +122,7 @@ class NameIndex:
         return (*((word,) if word in self._postings else ()), *sorted(near))
 
     def _near_to(self, word: str, *, loose: bool) -> set[str]:
-        """Listed words that sound the same or are few slips away: what ``alike`` may find alike."""
+        """Listed words that sound the same or are within the edit distance of ``word_similarity``."""
         shortest, most = MIN_WORD_LENGTH - loose, _MAX_TYPOS + loose
         if len(word) < shortest:
             return set()
@@ -137,7 +137,7 @@ class NameIndex:
         by_typos: dict[int, list[int]] = {}
         for length, numbers in self._by_length(found):
             typos = max_edit_distance(max(length, len(word)), loose=loose)
-            by_typos.setdefault(max(typos, abs(length - len(word))), []).extend(numbers)  # or it is shortened
+            by_typos.setdefault(max(typos, abs(length - len(word))), []).extend(numbers)  # a shortened word
         for typos, numbers in by_typos.items():
             some = self._words.select(numbers)
             near.update(
@@ -147,7 +147,7 @@ class NameIndex:
         return near
 
     def _by_length(self, found: Iterable[int]) -> Iterator[tuple[int, list[int]]]:
-        """Words of each length among some, which are numbered by it."""
+        """(length, word numbers): groups words by length; word numbers ascend with it."""
         numbers, first = sorted(found), 0
         while first < len(numbers):
             length = bisect_right(self._longer, numbers[first]) - 1
@@ -165,12 +165,12 @@ def _joined_pairs(name: PreparedName) -> Iterator[str]:
 
 
 def _trigrams(word: str) -> list[str]:
-    """Runs of three letters, its beginning and its end being letters too."""
+    """Runs of three letters; the beginning and end of the word count as letters."""
     padded = f"<{word}>"
     return [padded[start : start + _RUN] for start in range(len(padded) - _RUN + 1)]
 
 
 def _end_trigrams(word: str) -> list[str]:
-    """The runs of which a word with few slips keeps one as a rule."""
+    """The runs at the ends, one of which a word with few typos usually keeps."""
     parts = _trigrams(word)
     return [parts[1], parts[-2]] if len(parts) > _RUN + 1 else parts

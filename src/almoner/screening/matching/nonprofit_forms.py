@@ -1,8 +1,8 @@
-"""Legal forms of nonprofits in their official languages and scripts: at an end of a name, long or short.
+"""Strip the legal forms of nonprofits, in their official languages and scripts, from the ends of a name.
 
-Forms in other scripts are taken off before letters are romanised: without vowels or blanks nothing would tell them from
-the name, and two letters (БО) are words of other languages. Latin ones are known by their words, as those of companies
-are. A form that is a word as often (Fund, CTR) stays in the name, and names that differ in nothing else are the same.
+Forms in other scripts are stripped before romanisation: without vowels or blanks they could not be told from the name,
+and two letters (БО) are words in other languages. Latin forms are recognised by their words, like those of companies. A
+form that is as often an ordinary word (Fund, CTR) stays in the name; names that differ only in it are equal.
 """
 
 import re
@@ -26,17 +26,20 @@ _ONE_SPELLING: Final = {
     **dict(zip(map(ord, "ةىیکأإآؤئё"), "هييكاااويе", strict=True)),
     **dict(zip(map(ord, "άέήίόύώϊϋΐΰς"), "αεηιουωιυιυσ", strict=True)),
 }
-"""Letters that are written either way: accents of Greek capitals are left out, Persian letters are Arabic ones."""
+"""Letters with several spellings, folded to one: Greek capitals lose their accents, Persian letters become Arabic."""
 _GLUED: Final = (("HANGUL", 4), ("CJK", 3), ("HIRAGANA", 3), ("THAI", 4), ("LAO", 4), ("KHMER", 4), ("MYANMAR", 4))
-"""Scripts that put no blank between a form and a name, and the letters from which on a form is told without one."""
+"""Scripts without blanks between form and name, and the fewest letters of a form recognised without one."""
 _NOT: Final = "no"
-"""A form behind a name (n.o.), and the contrary of a name before it: NO KILL SHELTER."""
+"""A form after a name (n.o.), but a negation before it: NO KILL SHELTER."""
 _NO_FORM_BEFORE: Final = frozenset("of for to in on and the against".split())
-"""What follows a word at the beginning of an English name that is no form there: ASSOCIATION FOR ..."""
+"""Words after which a first word is no form: ASSOCIATION FOR ..."""
 
 
 class LatinForm(NamedTuple):
-    """A legal form in Latin letters: its words, its kinds, and where it can stand."""
+    """A legal form in Latin letters.
+
+    ``doubtful``: it may be an ordinary word. ``front``: it stands in front of a name only.
+    """
 
     words: tuple[str, ...]
     kind: str
@@ -45,7 +48,7 @@ class LatinForm(NamedTuple):
 
 
 def _rows() -> Iterator[tuple[str, str, str]]:
-    """(kind, form, its marks) of every form."""
+    """(kind, form, marks) of each form in the table."""
     for line in _TABLE.read_text("utf-8").splitlines():
         if line and not line.startswith("#"):
             _, _, kind, forms, _ = line.split("\t")
@@ -71,17 +74,17 @@ def latin_forms() -> tuple[LatinForm, ...]:
 
 
 def _plain(text: str) -> str:
-    """Without signs that are not seen, and vowels of scripts that leave them out."""
+    """The text without invisible characters and without optional vowel marks."""
     return _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
 
 
 def fold_letters(text: str) -> str:
-    """One letter for one: letters that are written either way as one."""
+    """The text in lower case with one spelling of each letter; its length stays the same."""
     return text.lower().translate(_ONE_SPELLING)
 
 
 def _pattern(folded: str, form: str) -> tuple[str, bool]:
-    """(how it is found, whether it may stand without a blank beside the name)."""
+    """(pattern, whether it may stand without a blank beside the name)."""
     if folded.startswith("(") and folded.endswith(")"):
         return rf"\(\s*{re.escape(folded[1:-1])}\s*\)", True
     if '"' in folded:
@@ -96,7 +99,7 @@ def _pattern(folded: str, form: str) -> tuple[str, bool]:
 
 @cache
 def _native_forms() -> tuple[dict[str, str], re.Pattern[str], re.Pattern[str]]:
-    """(kinds by folded form, how one is found in front, and behind)."""
+    """(kinds by folded form, pattern in front of a name, pattern behind it)."""
     kinds: dict[str, set[str]] = {}
     glued: dict[str, int] = {}
     apart: dict[str, int] = {}
@@ -121,7 +124,7 @@ def _letters(form: str) -> str:
 
 
 def strip_native_forms(name: str) -> tuple[str, frozenset[str]]:
-    """The name without forms in other scripts than ours at its ends, and their kinds."""
+    """Strip legal forms in non-Latin scripts from the ends of a name; returns the rest and the forms' kinds."""
     rest = _plain(name)
     kinds, front, behind = _native_forms()
     found: set[str] = set()

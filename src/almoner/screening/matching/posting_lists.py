@@ -1,4 +1,4 @@
-"""Numbers by what they stand under, packed."""
+"""Compact lists of numbers by key, and compact lists of words."""
 
 from array import array
 from collections.abc import Iterable, Sequence
@@ -11,8 +11,8 @@ _MOST_SHORT: Final = 0xFFFF
 class PostingLists:
     """Memory-efficient lists of numbers by key.
 
-    Keys are known by their hashes. Two that share one (once in many millions of lists) find each other's numbers, too;
-    whoever looks for names compares what it finds.
+    Keys are stored as hashes. Two keys with the same hash (once in many millions of lists) share their numbers; callers
+    compare the names found anyway.
     """
 
     __slots__ = ("_hashes", "_mask", "_numbers", "_slots", "_starts")
@@ -29,7 +29,7 @@ class PostingLists:
         self._hashes = array("q", places)
         self._mask = (2 << len(places).bit_length()) - 1
         self._slots = array("i", b"\xff" * (4 * (self._mask + 1)))
-        """Places of keys by the last bits of their hashes, or behind them where these are taken; -1: none."""
+        """A hash table with linear probing: positions of keys by the last bits of their hashes; -1: free."""
         for place, hashed in enumerate(places):
             slot = hashed & self._mask
             while self._slots[slot] >= 0:
@@ -44,7 +44,7 @@ class PostingLists:
             ends[place] += 1
 
     def _place(self, key: str) -> int:
-        """Its place among the keys; -1 where nothing stands under it."""
+        """The position of the key; -1 if it is missing."""
         hashed = hash(key)
         slot = hashed & self._mask
         while (place := self._slots[slot]) >= 0 and self._hashes[place] != hashed:
@@ -55,18 +55,18 @@ class PostingLists:
         return self._place(key) >= 0
 
     def __getitem__(self, key: str) -> Sequence[int]:
-        """None at all where nothing stands under it."""
+        """The numbers of a key; empty if it is missing."""
         place = self._place(key)
         return () if place < 0 else self._numbers[self._starts[place] : self._starts[place + 1]]
 
     def count(self, key: str) -> int:
-        """Count the numbers under a key."""
+        """Count the numbers of a key."""
         place = self._place(key)
         return 0 if place < 0 else self._starts[place + 1] - self._starts[place]
 
 
 class PackedWords(Sequence[str]):
-    """Words in one string."""
+    """Words stored in one string."""
 
     __slots__ = ("_starts", "_text")
 
@@ -83,6 +83,6 @@ class PackedWords(Sequence[str]):
         return self._text[self._starts[number] : self._starts[number + 1]]
 
     def select(self, numbers: Iterable[int]) -> list[str]:
-        """The words of some numbers."""
+        """The words with these numbers."""
         text, starts = self._text, self._starts
         return [text[starts[number] : starts[number + 1]] for number in numbers]

@@ -1,7 +1,7 @@
-"""Other ways to write a Cyrillic or Greek name in Latin letters than letter by letter, as lists have foreign names.
+"""Romanise Cyrillic and Greek names by sound, as lists write foreign names, not letter by letter.
 
-Both alphabets lack letters that other languages have: Х stands for H as well as for KH, ΜΠ for B, ΝΤ for D. Korean and
-Chinese names are written by syllables.
+Both alphabets lack letters of other languages: Х is H as well as KH, ΜΠ is B, ΝΤ is D. Korean and Chinese names are
+written by syllables.
 """
 
 import re
@@ -23,7 +23,7 @@ _WRITTEN_OTHERWISE: Final = re.compile("|".join(_BY_SOUND))
 
 
 def other_romanisations(name: str) -> Iterator[str]:
-    """The name as it sounds, where that is written otherwise than its letters are."""
+    """Romanisations by sound that differ from the letter-by-letter one."""
     if name.isascii():
         return
     letters = filter(_is_no_accent, unicodedata.normalize("NFD", strip_native_forms(name)[0]))
@@ -34,5 +34,5 @@ def other_romanisations(name: str) -> Iterator[str]:
 
 
 def _is_no_accent(sign: str) -> bool:
-    """Whether it is no accent of a Greek vowel: ΟΥ is one sound with it and without."""
+    """Whether a combining mark is no Greek accent: ΟΥ is one sound with it and without."""
     return sign not in "\u0301\u0342\u0300"

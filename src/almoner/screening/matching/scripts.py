@@ -1,4 +1,4 @@
-"""Which names can be compared: those of which every letter is of a script that is read here."""
+"""Decide which names can be compared: those whose letters are all of a supported script."""
 
 import re
 import unicodedata
@@ -13,7 +13,7 @@ _BY_SOUND: Final = frozenset(
     "ARABIC HEBREW CJK IDEOGRAPHIC HANGUL HIRAGANA KATAKANA DEVANAGARI BENGALI GUJARATI GURMUKHI TAMIL TELUGU KANNADA "
     "MALAYALAM ORIYA THAI ARMENIAN GEORGIAN ETHIOPIC".split()
 )
-"""Compared by their sound, which finds most of the names that a list has and not all of them."""
+"""Compared by sound only, which finds most listed names but not all."""
 _WORD: Final = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f])+")
 _LOOK_LATIN: Final = frozenset("АВЕЅІЈКМНОРСТУХаеѕіјорсухһԁԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧνορυ")
 """Cyrillic and Greek letters that look like Latin ones."""
@@ -25,7 +25,7 @@ _UNKNOWN: Final = frozenset(("Co", "Cn"))
 
 @lru_cache(maxsize=8_192)
 def scripts_of_character(sign: str) -> frozenset[str]:
-    """The Unicode scripts of a letter; none if the character is not a letter."""
+    """The Unicode scripts of a letter; empty if the character is not a letter."""
     return frozenset(filter(None, map(_script, unicodedata.normalize("NFKC", sign))))
 
 
@@ -39,7 +39,7 @@ def _script(sign: str) -> str | None:
 
 
 def unsupported_scripts(text: str) -> Iterator[str]:
-    """Scripts of its letters that are not read, as Unicode names them: ETHIOPIC."""
+    """The scripts of its letters that are not supported, as Unicode names them: ETHIOPIC."""
     if not text.isascii():
         for sign in dict.fromkeys(text):
             yield from scripts_of_character(sign) - _SUPPORTED
@@ -57,9 +57,9 @@ def screening_obstacle(names: Iterable[str]) -> ScreeningObstacle | None:
 
 
 def _has_look_alikes(name: str) -> bool:
-    """Whether letters of one alphabet stand for those of another, which they look like, and so are read as others.
+    """Whether letters of one alphabet replace look-alikes of another.
 
-    A word has letters of two alphabets, or looks Latin among words that are.
+    So in a word with letters of two alphabets, or a non-Latin word that looks Latin among Latin ones.
     """
     if name.isascii():
         return False

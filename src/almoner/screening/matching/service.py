@@ -1,4 +1,4 @@
-"""Compares names and bodies, and gives its reasons. Pure: no database, no network."""
+"""Public functions of name matching. Pure: no database, no network."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ from almoner.screening.matching.watchlist_matcher import FLAG_SCORE, WatchlistMa
 from almoner.screening.matching.words import prepare_name
 
 ENGINE_VERSION: Final = 8
-"""Its version. Whoever is watched is compared again once this grows: it has to with whatever changes a score."""
+"""Increase it with every change that affects a score: watched subjects are then screened again."""
 
 __all__ = [
     "CERTAIN_SCORE",

@@ -1,6 +1,6 @@
-"""Two names in different scripts, by how their words sound: which words of one may be words of the other.
+"""Compare two names in different scripts by the sound of their words.
 
-One word says little, since many words sound alike: two have to agree, or all of a name of syllables.
+One word is weak evidence, since many words sound alike: two must agree, or a whole name of syllables.
 """
 
 import re
@@ -19,13 +19,13 @@ from almoner.screening.matching.syllables import coarse_name, spelling_likeness
 from almoner.screening.matching.transcription import transcription_likeness
 
 SHORTEST_NEAR: Final = 3
-"""Letters of a key that may differ from another in one."""
+"""The fewest letters of a key that may differ from another in one letter."""
 MIN_LIKENESS: Final = 0.65
-"""The least likeness of two names that is found for certain: a person looks from 0.7 on, and a country adds 0.05."""
+"""The likeness from which every name is found: flagged from 0.7, and an equal country adds 0.05."""
 _LEAST: Final = 0.7
-"""How well a word has to transcribe another one to be taken for it."""
+"""The least transcription likeness of two words that count as the same."""
 _DOUBT: Final = 0.5
-"""How much more a letter that does not agree counts between scripts."""
+"""The extra weight of a letter that does not agree between scripts."""
 _TRANSLATED: Final = 0.93
 _TRANSLATED_LETTERS: Final = 3
 _SPELT: Final = 0.89
@@ -36,12 +36,12 @@ _IN_BRACKETS: Final = re.compile(r"\(([A-Z]{2,6})\)")
 _FEWEST_WORDS: Final = 2
 _FEWEST_LETTERS: Final = 4
 _USUAL: Final = 0.92
-"""How well a word transcribes another one of which each letter has its usual transcription."""
+"""The likeness from which all letters of a word count as transcribed in the usual way."""
 _LONG_KEY: Final = 5
 
 
 class _Pair(NamedTuple):
-    """Words that may be each other: how alike they are, how many letters of a key agree, the places on both sides."""
+    """Words that may be the same: ``letters`` of a sound key agree; ``left`` and ``right`` are their positions."""
 
     likeness: float
     letters: int
@@ -50,7 +50,7 @@ class _Pair(NamedTuple):
 
 
 def latin_words(name: PreparedName) -> list[int]:
-    """The places of the words that a spelling in another script has too."""
+    """The positions of words that a spelling in another script has too: no articles, initials or acronyms."""
     short = {*name.acronyms, *_shortened_names(name)}
     kept = [
         place
@@ -61,7 +61,7 @@ def latin_words(name: PreparedName) -> list[int]:
 
 
 def _shortened_names(name: PreparedName) -> Iterator[str]:
-    """What stands in brackets and is short for the name: HAQQANI NETWORK (HQN)."""
+    """Abbreviations of the name in brackets: HAQQANI NETWORK (HQN)."""
     for short in _IN_BRACKETS.findall(name.name) if "(" in name.name else ():
         rest = iter("".join(word for word in name.words if word != short.lower()))
         if all(letter in rest for letter in short.lower()):
@@ -69,7 +69,7 @@ def _shortened_names(name: PreparedName) -> Iterator[str]:
 
 
 def _spelt_words(name: str) -> list[list[str]]:
-    """The words of a name in Latin letters: all, and without a given name of another language at an end."""
+    """The words of a Latin name; if it is long, also without its first or last word, a foreign given name."""
     words = [word for word in normalise_text(name).split() if word.isalpha()]
     return [words] if len(words) < _WITH_ANOTHER_NAME else [words, words[1:], words[:-1]]
 
@@ -83,10 +83,10 @@ coarse_forms: Final = lru_cache(maxsize=4_096)(read_coarse_forms)
 
 
 def max_possible_likeness(matched_weight: float, total: float, matched: int, unmatched: int) -> float:
-    """The highest possible likeness of a Latin name and a name of this many words in another script.
+    """The highest possible likeness of a Latin name and a name in another script.
 
-    ``matched_weight``: of the Latin words that may agree, ``matched`` of them, of all that are worth ``total``. One of
-    them may be two words of the other.
+    ``matched_weight``: the weight of the Latin words that may agree, of ``total``; ``matched`` is their number.
+    ``unmatched``: the number of words of the other name. One Latin word may be two words of the other name.
     """
     left_over, right_over = _UNMATCHED * max(0, unmatched - matched - 1), total - matched_weight
     replaced = 2 * _REPLACED * min(left_over, right_over)
@@ -94,7 +94,7 @@ def max_possible_likeness(matched_weight: float, total: float, matched: int, unm
 
 
 def compare_sounds(sounded: PreparedName, latin: PreparedName) -> NameLikeness:
-    """How alike a name in another script and one in Latin letters are by their sound."""
+    """How alike a name in another script and one in Latin letters sound."""
     sounds = sounded.sounds
     assert sounds is not None, "it is in another script"
     if spelt := _spelling_likeness(sounds, latin):
@@ -124,15 +124,15 @@ def compare_sounds(sounded: PreparedName, latin: PreparedName) -> NameLikeness:
 
 
 def _form_pairs(sounds: SoundedName, texts: Sequence[str], pairs: Sequence[_Pair]) -> list[_Pair]:
-    """A word that is left over and says what a legal form of the other does."""
+    """Pair an unpaired word with a legal form of the same meaning on the other side."""
     left = {*range(len(texts))}.difference(*(pair.right for pair in pairs)) if sounds.forms and pairs else ()
     return [_Pair(_TRANSLATED, _TRANSLATED_LETTERS, (), (place,)) for place in left if texts[place] in sounds.forms][:1]
 
 
 def _agree_enough(pairs: Sequence[_Pair], sounded: int, latin: int, *, syllabic: bool) -> bool:
-    """Whether two words agree and so many letters, or fewer where nothing is left over and all is as usual.
+    """Whether enough words and letters agree: fewer suffice if no word is left over and all are transcribed as usual.
 
-    Of names of syllables, which are compared as they are spelt, one word needs more.
+    In names of syllables, which are compared as spelt, a single word needs more letters.
     """
     words, letters = sum(len(pair.left) for pair in pairs), sum(pair.letters for pair in pairs)
     usual = all(pair.likeness >= _USUAL for pair in pairs)
@@ -145,7 +145,7 @@ def _agree_enough(pairs: Sequence[_Pair], sounded: int, latin: int, *, syllabic:
 
 
 def _spelling_likeness(sounds: SoundedName, latin: PreparedName) -> float:
-    """How well one spells the other, a name of syllables; 0 where it does not."""
+    """How well the Latin name spells a name of syllables; 0 if it does not."""
     if not sounds.spellings:
         return 0.0
     name = "".join(sounds.texts)
@@ -161,7 +161,7 @@ def _latin(word: str, *, merges: bool) -> frozenset[str]:
 
 
 def _best_pairs(found: Iterable[_Pair]) -> list[_Pair]:
-    """Words that belong together: the most alike first, or two words for one first, whichever explains more."""
+    """The pairs that explain most: the most alike first, or two words for one first."""
     pairs = sorted(found, key=lambda pair: (-pair.likeness, -pair.letters, pair.left, pair.right))
     joined_first = sorted(pairs, key=lambda pair: -len(pair.left) - len(pair.right))
     return max(map(_disjoint_pairs, (pairs, joined_first)), key=_explained)
@@ -184,7 +184,7 @@ def _disjoint_pairs(ordered: Iterable[_Pair]) -> list[_Pair]:
 
 
 def _possible_pairs(sounds: SoundedName, texts: Sequence[str]) -> Iterator[_Pair]:
-    """Words of both that may be each other, those that are translated, and those that one side writes as two."""
+    """Words of both names that may be the same: by sound, by translation, or written as two on one side."""
     keys = [_latin(text, merges=sounds.merges) for text in texts]
     for place, mine in enumerate(sounds.words):
         meant = tables.meanings(sounds.texts[place])
@@ -219,7 +219,7 @@ def _transcribed(
 
 
 def _shared_letters(one: frozenset[str], other: frozenset[str]) -> int:
-    """How many letters of a key two words share, which may be one letter apart."""
+    """How many letters of a sound key two words share; their keys may differ by one letter."""
     if shared := one & other:
         return max(map(len, shared))
     for mine, listed in product(one, other):

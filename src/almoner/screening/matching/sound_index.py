@@ -1,7 +1,7 @@
-"""Names in different scripts that may be one, found by how their words sound.
+"""Find listed names in another script than the searched name by the sound of their words.
 
-What is needed for names in Latin letters is made when somebody is first asked for in another script: most processes
-never are. Names that a list has in other scripts are few, and are looked for by everybody.
+The index of Latin names is built on the first search in another script, which most processes never do. Listed names in
+other scripts are few, and every search looks for them.
 """
 
 from collections import Counter
@@ -29,20 +29,20 @@ from almoner.screening.matching.sound_comparison import (
 from almoner.screening.matching.sounds import merge_l_and_r, read_latin_keys
 
 _MOST_COMPARED: Final = 160
-"""Names that are compared with one that is asked for: those that share the most words."""
+"""The most names that are compared with a searched name: those that share the most words."""
 _NEARLY: Final = 0.6
-"""How much a word that sounds nearly the same counts beside one that sounds the same."""
+"""The weight of a word that sounds nearly the same, relative to one that sounds the same."""
 _LONG_SPELLING: Final = 7
 _LONGEST_PAIR: Final = 12
-"""Letters of two words that may be one in another script: ABD AL-RAHMAN."""
+"""The most letters of two words that may be one in another script: ABD AL-RAHMAN."""
 _REMEMBERED: Final = 16_384
 
 
 class SoundIndex:
-    """An index of listed names by sound. ``foreign``: names in other scripts.
+    """An index of listed names by sound. ``foreign``: those in non-Latin scripts.
 
-    ``lengths``: how many words each listed name has that tell something; ``words``: all words of theirs, under which
-    ``postings`` has the names.
+    ``lengths``: how many significant words each listed name has. ``words``: all words of listed names. ``postings``:
+    the names by word.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class SoundIndex:
     ) -> None:
         self._lengths, self._text_of, self._latin, self._words = lengths, text_of, words, postings
         self._foreign = {number: len(sounds.words) for number, sounds in foreign}
-        """How many words each name in another script has."""
+        """The number of words of each name in a non-Latin script."""
         keyed = [(key, number) for number, sounds in foreign for keys in _with_joined(sounds) for key in sorted(keys)]
         self._foreign_keys = tuple(dict.fromkeys(key for key, _ in keyed))
         self._by_foreign_key = PostingLists(dict.fromkeys(keyed))
@@ -70,13 +70,13 @@ class SoundIndex:
         self._similar: dict[tuple[str, bool], tuple[list[str], list[str]]] = {}
 
     def find_candidates(self, searched_name: PreparedName) -> Iterable[int]:
-        """The names in another script that may be alike."""
+        """The positions of names in another script that may be alike."""
         if searched_name.sounds is not None:
             return self._find_latin(searched_name.sounds)
         return self._find_foreign(searched_name) if self._foreign else ()
 
     def _find_foreign(self, searched_name: PreparedName) -> Iterator[int]:
-        """Names in another script that may have so many of the words that the two could be alike."""
+        """Positions of names in another script that may share enough words to match."""
         places = latin_words(searched_name)
         words, weights = (
             [searched_name.words[place] for place in places],
@@ -98,9 +98,11 @@ class SoundIndex:
                 yield from self._foreign_spellings[form]
 
     def _words_met(self, words: Sequence[str], weights: Sequence[float], total: float) -> dict[int, int]:
-        """Which words each name in another script may have, a bit for each. Rare words first: the last find nobody new.
+        """Which words each name in another script may contain, as a bit mask.
 
-        A word and the next one may be one word there.
+        Rare words first: the last add no new names.
+
+        Two adjacent words may be one word there.
         """
         met: dict[int, int] = {}
         rest, least = total, MIN_LIKENESS / (2 - MIN_LIKENESS) * total
@@ -120,7 +122,7 @@ class SoundIndex:
         return met
 
     def _find_sounding_foreign(self, word: str, /) -> tuple[int, ...]:
-        """Names in another script with a word that a word in Latin letters may be."""
+        """Positions of names in another script with a word that sounds like a Latin word."""
         keys = read_latin_keys(word)
         keys |= set(map(merge_l_and_r, keys))
         near = {place for key in keys for part in _around(key) for place in self._near_foreign[part]}
@@ -156,7 +158,7 @@ class SoundIndex:
                         yield from self._spellings.numbers[form]
 
     def _names_by_word(self, sounds: SoundedName) -> Iterator[tuple[int, set[int], set[int]]]:
-        """For each word, once, and each two that may be one: how many words, the names that have them, or may."""
+        """(number of words, positions of names with them, positions of names that may), per word and joined pair."""
         single = dict(zip(sounds.texts, sounds.words, strict=True))
         meanings = [(1, keys, tables.meanings(text)) for text, keys in single.items()]
         joined = [(2, keys, frozenset[str]()) for keys in _with_joined(sounds)[len(sounds.words) :]]
@@ -169,7 +171,7 @@ class SoundIndex:
         return {number for word in words for number in self._words[word]}
 
     def _words_near(self, key: str, *, merges: bool) -> tuple[list[str], list[str]]:
-        """Words in Latin letters that have this key, and those of one that is a letter away."""
+        """Latin words with this sound key, and those whose key differs by one letter."""
         found = self._similar.get((key, merges))
         if found is None:
             known = self._merged_keys if merges else self._keys
@@ -200,7 +202,7 @@ class SoundIndex:
 
 
 class _KeysOfWords:
-    """What stands under each key of some words; ``keys``: all keys."""
+    """An index of words by key. ``keys``: all keys."""
 
     def __init__(self, words: Sequence[str], keys_of: Callable[[str], Iterable[str]]) -> None:
         keyed = [(key, number) for number, word in enumerate(words) for key in keys_of(word)]
@@ -209,18 +211,18 @@ class _KeysOfWords:
         self._words = words
 
     def words_of(self, keys: Iterable[str]) -> list[str]:
-        """The words that stand under some keys."""
+        """The words with any of these keys."""
         return [self._words[number] for key in keys for number in self.numbers[key]]
 
 
 def _with_joined(sounds: SoundedName) -> list[frozenset[str]]:
-    """The keys of each word, and then of each two that may be written as one."""
+    """The keys of each word, then those of each joined pair of adjacent words."""
     pairs = pairwise(sorted(keys)[:2] for keys in sounds.words)
     return [*sounds.words, *(frozenset(map("".join, product(one, other))) for one, other in pairs)]
 
 
 def _around(key: str) -> Iterator[str]:
-    """The key, and what is left of it without one letter: two keys that are one letter apart share one of these."""
+    """The key itself, and the key without each one letter: keys that differ by one letter share one of these."""
     yield key
     if len(key) >= SHORTEST_NEAR - 1:
         for place in range(len(key)):

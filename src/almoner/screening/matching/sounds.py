@@ -1,7 +1,7 @@
-"""How words of any script sound, as far as that can be written: keys of consonants that two spellings of a word share.
+"""Sound keys of words in any script: consonant classes that different spellings of a word share.
 
-Scripts without vowels, and spellings of one name in Latin letters, agree in their consonants at most, and in those only
-by class: p and b and f, t and d, k and g and q. A letter that may be several of them gives several keys.
+Scripts without vowels, and Latin spellings of one name, agree at most in their consonants, and only by class: P, B and
+F; T and D; K, G and Q. A letter of several classes gives several keys.
 """
 
 import re
@@ -23,15 +23,15 @@ from almoner.screening.matching.syllables import coarse_spellings
 from almoner.screening.matching.transcription import without_article
 
 _MOST_KEYS: Final = 6
-"""Keys of a word at most: the usual ones come first."""
+"""The most keys of a word; the usual ones come first."""
 _WITHOUT_CONSONANTS: Final = frozenset(("--",))
-"""The key of YAHYA, of which every letter may be mute."""
+"""The key of a word like YAHYA, in which every letter may be mute."""
 _LONGEST_WORD: Final = 32
-"""Letters of a word that are read."""
+"""The most letters of a word that are read."""
 
 
 def _classes(table: str) -> Mapping[str, tuple[str, ...]]:
-    """``ج:SK`` may be S or K; ``-`` stands for a letter that may be mute."""
+    """Parse ``ج:SK`` (S or K); ``-`` marks a letter that may be mute."""
     pairs = (pair.split(":") for pair in table.split())
     return {
         letter: tuple("" if one == "-" else one for one in classes) for letters, classes in pairs for letter in letters
@@ -59,7 +59,7 @@ _ARTICLE: Final = re.compile(r"^[aeu]l(?=.{3})")
 
 
 def _keys_of(options: Iterable[tuple[str, ...]]) -> frozenset[str]:
-    """The keys that letters give, at most so many; letters that may be several are read one way beyond that."""
+    """The keys that letters give, limited in number; beyond the limit, ambiguous letters have their usual class."""
     found: list[tuple[str, ...]] = []
     count = 1
     for option in options:
@@ -70,7 +70,7 @@ def _keys_of(options: Iterable[tuple[str, ...]]) -> frozenset[str]:
 
 
 def read_latin_keys(word: str) -> frozenset[str]:
-    """The keys of a word in small plain letters: ``qaddafi`` and ``gadhafi`` share one."""
+    """The keys of a lower-case Latin word: ``qaddafi`` and ``gadhafi`` share one."""
     word = _DOUBLED.sub(r"\1", word[:_LONGEST_WORD])
     found = set(_plain_keys(word))
     for shortened in (_SERVANT.sub("abd", without_article(word)), _ARTICLE.sub("", word)):
@@ -89,7 +89,7 @@ def _plain_keys(word: str) -> frozenset[str]:
 
 @lru_cache(maxsize=16_384)
 def script_keys(word: str, script: str) -> frozenset[str]:
-    """The keys of a word of another script."""
+    """The keys of a word in another script."""
     word = word[:_LONGEST_WORD]
     table = _BY_SCRIPT.get(script)
     if table is None:
@@ -112,18 +112,18 @@ _SYLLABIC: Final = frozenset(("HANGUL", "CJK"))
 _POINTED: Final = frozenset(("ARABIC", "HEBREW"))
 _UNSPELT: Final = _POINTED | _SYLLABIC
 _MOST_WORDS: Final = 10
-"""Words of a name that are read."""
+"""The most words of a name that are read."""
 _SERVANT_OF: Final = re.compile(r"\bعبدال(?=\w\w)")
-"""One word or two: names that begin so are read as two."""
+"""A prefix written as one word or two; it is read as two."""
 _STOPS: Final = frozenset("بن ابن بنت ولد آل ال و في فی من בן בת של ה".split())
 LATIN_STOPS: Final = frozenset(
     "al el ul ud ash as ar an at ad az bin ibn ben bint bt ould uld of the and in for de da do wa e i".split()
 )
-"""Words of a name in Latin letters that its spelling in another script may lack, or join to another word."""
+"""Latin words that the spelling in another script may lack, or join to another word."""
 
 
 def read_sounds(written: str) -> SoundedName | None:
-    """How a name sounds; None for one in Latin letters alone."""
+    """How a name sounds; None if it is in Latin letters only."""
     if written.isascii():
         return None
     name, _ = strip_native_forms(written)
@@ -155,7 +155,7 @@ def _keys(word: str, script: str) -> frozenset[str]:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Runs of letters with their marks."""
+    """Runs of letters with their combining marks."""
     for letters, run in groupby(text, lambda sign: unicodedata.category(sign)[0] in "LM" or sign == "\u200c"):
         if letters:
             yield "".join(run).replace("\u200c", "")

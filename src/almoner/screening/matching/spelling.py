@@ -1,4 +1,4 @@
-"""Letters: any script to small ASCII words, numbers in one form."""
+"""Normalise text: any script to lower-case ASCII words, numbers to one form."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _OWNED: Final = re.compile(r"\b([a-z]{2,}) s\b(?! [a-z]\b)")
 _SPELT: Final = re.compile(r"\b[a-z](?: [a-z]\b)+")
 _DOTTED: Final = re.compile(r"\b(?:[a-z]\.){2,}(?:[a-z]\b)?|\b[a-z]\.[a-z]\b(?!\.)")
 _ONE_LETTER: Final = str.maketrans("ىیکأإآٱؤئة", "ييكااااويه")
-"""Arabic letters that are written either way, and the Persian ones."""
+"""Arabic letters with several spellings, and their Persian forms."""
 _DIGIT: Final = re.compile(r"\d")
 _NUMBERED: Final = re.compile(r"\b(?:no|nr|num|number) (?=\d)")
 _COUNTED: Final = re.compile(r"\b(?>0*(?=\d))(\d++)(?:st|nd|rd|th)?\b")
@@ -56,14 +56,14 @@ def normalise_numerals(text: str) -> str:
 
 
 def convert_number_words(words: Sequence[str]) -> list[str]:
-    """Number words and Roman numerals as digits: ``forty four`` -> ``44``; single letters at the end only."""
+    """Convert number words and Roman numerals to digits: ``forty four`` -> ``44``; single letters only at the end."""
     if _NUMERALS.isdisjoint(words):
         return [*words]
     return _join_hundreds(_convert_below_hundred(words)) if "hundred" in words else _convert_below_hundred(words)
 
 
 def _join_hundreds(words: Sequence[str]) -> list[str]:
-    """``1 hundred and 12`` -> ``112``, ``12 hundred`` -> ``1200``."""
+    """Join hundreds: ``1 hundred and 12`` -> ``112``, ``12 hundred`` -> ``1200``."""
     found: list[str] = []
     rest = list(words)
     while rest:
@@ -117,7 +117,7 @@ _DOUBLED: Final = re.compile(r"(.)\1+")
 
 
 def read_consonant_key(word: str) -> str:
-    """What stays of a word however it was written in Latin letters: ``muhammad`` and ``mohamed`` -> ``mmd``."""
+    """What all Latin spellings of a word share: ``muhammad`` and ``mohamed`` -> ``mmd``."""
     for letters, sound in _SOUNDS:
         if letters in word:
             word = word.replace(letters, sound)

@@ -1,6 +1,6 @@
-"""Names of syllables, in Han and Hangul: the spellings in Latin letters that lists have of them, in a coarse form.
+"""Latin spellings of names in Han and Hangul syllables, in a coarse form.
 
-A syllable has several spellings (Xi, Hsi; Chan, Chen; Jong, Jung, Chong), and its consonants alone tell too little. So
+A syllable has several spellings (Xi, Hsi; Chan, Chen; Jong, Jung, Chong), and its consonants alone are too weak. So
 whole names are compared, each spelling reduced to what they share: the class of the first consonant, the vowel as open,
 front or back, and whether the syllable ends in a nasal.
 """
@@ -16,7 +16,7 @@ from almoner.screening.matching.transcription import latin_likeness
 
 _MOST_SYLLABLES: Final = 5
 _MOST_SPELLINGS: Final = 64
-"""Spellings of a name at most."""
+"""The most spellings of a name."""
 _FIRST_HANGUL, _LAST_HANGUL = 0xAC00, 0xD7A3
 _INITIALS: Final = "k kk n t tt r m p pp s ss - ch tch ch k t p h".split()
 _VOWELS: Final = "a ae ya yae o e yo ye o wa wae oe yo u wo we wi yu u ui i".split()
@@ -29,7 +29,7 @@ _FAMILIES: Final = {
     "강": "kang", "신": "sin shin", "심": "sim shim", "염": "yom", "선": "son sun", "성": "song sung",
     "석": "sok suk", "서": "so suh", "구": "ku koo", "국": "kuk kook",
 }  # fmt: skip
-"""Syllables that lists spell in other ways than by rule, family names above all."""
+"""Syllables that lists spell in irregular ways, mostly family names."""
 _MANDARIN_FAMILIES: Final = {
     "曾": "zeng", "单": "shan", "單": "shan", "解": "xie", "仇": "qiu", "查": "zha", "区": "ou", "區": "ou",
     "朴": "piao", "盖": "ge", "蓋": "ge", "尉": "yu", "万": "wan", "任": "ren", "华": "hua", "洗": "xian",
@@ -90,14 +90,14 @@ def coarse_name(words: Iterable[str]) -> str:
 
 
 def _jyutping(one: str) -> str:
-    """As the government of Hong Kong spells it: ``can`` -> ``chan``, ``zoeng`` -> ``cheung``."""
+    """Convert Jyutping to the spelling of the Hong Kong government: ``can`` -> ``chan``, ``zoeng`` -> ``cheung``."""
     for old, new in (("oeng", "eung"), ("oe", "eu"), ("eoi", "ui"), ("eo", "u"), ("aa", "a"), ("yu", "u"), ("j", "y")):
         one = one.replace(old, new)
     return re.sub(r"^[cz]", "ch", one)
 
 
 def _wade_giles(pinyin: str) -> str:
-    """As older sources write it: ``xi`` -> ``hsi``, ``zhou`` -> ``chou``."""
+    """Convert Pinyin to Wade-Giles, as older sources write it: ``xi`` -> ``hsi``, ``zhou`` -> ``chou``."""
     for old, new in _WADE_GILES:
         pinyin = old.sub(new, pinyin)
     return pinyin
@@ -105,7 +105,7 @@ def _wade_giles(pinyin: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _spellings_of(sign: str, *, first: bool) -> tuple[tuple[str, ...], ...]:
-    """How a syllable is spelt, by each way of spelling: Korean; or Mandarin in two ways, and Cantonese."""
+    """The spellings of a syllable by system: Korean; or Pinyin, Wade-Giles and Cantonese. ``first``: a family name."""
     number = ord(sign)
     if _FIRST_HANGUL <= number <= _LAST_HANGUL:
         place = number - _FIRST_HANGUL
@@ -144,7 +144,7 @@ def name_spellings(name: str) -> tuple[tuple[str, str], ...]:
 
 
 def coarse_spellings(name: str) -> frozenset[str]:
-    """What lists may have of a name of syllables in coarse form, the family name first and last."""
+    """Coarse Latin spellings of a name of syllables, with the family name first and last."""
     found = set()
     for family, given in name_spellings(name):
         found.add(coarse_name((family, given)))
@@ -153,7 +153,7 @@ def coarse_spellings(name: str) -> frozenset[str]:
 
 
 def spelling_likeness(name: str, words: Sequence[str]) -> float:
-    """How well words in Latin letters, in their order, spell a name of syllables: its family name is at an end."""
+    """How well Latin words, in their order, spell a name of syllables; its family name is first or last."""
     best = 0.0
     for family, given in name_spellings(name):
         for first, rest in ((words[0], words[1:]), (words[-1], words[:-1])):

@@ -1,4 +1,4 @@
-"""What is known of words beforehand: how often they occur, legal forms, words of one meaning, places. Frozen files."""
+"""Frozen tables about words: frequencies, legal forms, synonyms, places, nicknames, translations."""
 
 import lzma
 import re
@@ -19,9 +19,9 @@ _LEAST: Final = 0.12
 _KNOWN_TO_MANY: Final = 12
 _ARABIC: Final = re.compile("[\u0620-\u06ff]")
 _ARABIC_BEFORE: Final = re.compile("^(?:و?[بكف]?ال|و?لل|و?[بل]|و)(?=...)")
-"""The article and what is written together with the word behind it: and, in, as, for."""
+"""The article, prepositions and conjunctions that Arabic joins to the next word: and, in, as, for."""
 _ARABIC_ENDING: Final = re.compile("(?<=...)(?:ييه|ييت|يين|يون|يات|يه|يت|ين|ون|ان|ات|ه|ي|ت|ء)$")
-"""Endings of feminine, adjective and plural: تجاري and تجارية of تجارة. What is left has three letters."""
+"""Feminine, adjective and plural endings: تجاري and تجارية of تجارة. The stem keeps three letters."""
 _ARABIC_LETTERS: Final = str.maketrans("ةۀىیئکأإآٱؤ", "ههيييكااااو")
 _CASED: Final = re.compile("[\u0370-\u04ff]")
 _INFLECTED: Final = re.compile(
@@ -41,7 +41,7 @@ class WordFrequencies:
     of: Mapping[str, int]
 
     def rarity_weight(self, word: str) -> float:
-        """The weight of a matching word: 0.12 for the most frequent to 1 for unknown ones."""
+        """The weight of a matching word: from 0.12 for the most frequent to 1 for unknown ones."""
         return max(_LEAST, 1 - log(1 + self.of.get(word, 0)) / log(self.total))
 
     def is_known_word(self, word: str) -> bool:
@@ -63,13 +63,13 @@ def _load_frequencies(name: str) -> WordFrequencies:
 
 @cache
 def word_frequencies() -> WordFrequencies:
-    """How many names of organisations contain each word."""
+    """How many organisations' names contain each word."""
     return _load_frequencies("words.tsv.gz")
 
 
 @cache
 def registered_word_frequencies() -> WordFrequencies:
-    """How many registered organisations' names contain each word; listed names are not counted."""
+    """How many registered organisations' names contain each word; watch lists are not counted."""
     return _load_frequencies("registered.tsv.gz")
 
 
@@ -81,7 +81,7 @@ def name_frequencies() -> WordFrequencies:
 
 @cache
 def company_forms() -> Mapping[tuple[str, ...], str]:
-    """Words of a legal form of companies -> its kind: (``gesellschaft``, ``mit``, ...) -> ``LLC``."""
+    """Words of a company's legal form -> its kind: (``gesellschaft``, ``mit``, ...) -> ``LLC``."""
     lines = (line.partition("\t") for line in _data_lines("legal_forms.tsv"))
     return {tuple(form.split()): kind for form, _, kind in lines}
 
@@ -94,7 +94,7 @@ def legal_forms() -> Mapping[tuple[str, ...], frozenset[str]]:
         if not form.doubtful:
             found[form.words] = found.get(form.words, frozenset()) | {form.kind}
     for words, kind in company_forms().items():
-        # A table of companies says of a nonprofit's form only that it is one.
+        # The table of companies knows a nonprofit's form only as NGO.
         own = frozenset() if words in found and kind == "NGO" else frozenset((kind,))
         found[words] = found.get(words, frozenset()) | own
     for form in latin_forms():
@@ -105,7 +105,7 @@ def legal_forms() -> Mapping[tuple[str, ...], frozenset[str]]:
 
 @cache
 def word_meanings() -> Mapping[str, str]:
-    """Words of one meaning in several languages -> that meaning: ``internacional`` -> ``intl``."""
+    """Synonyms in several languages -> one word: ``internacional`` -> ``intl``."""
     return dict(line.split("\t") for line in _data_lines("senses.tsv"))
 
 
@@ -133,13 +133,13 @@ def street_abbreviations() -> Mapping[str, str]:
 
 @cache
 def _han_lines() -> bytes:
-    """In one: an object for each of 40,000 signs would be 8 MB."""
+    """One bytes object: an object for each of 40,000 characters would take 8 MB."""
     return "\n".join(("", *_data_lines("han.tsv.gz"), "")).encode()
 
 
 @lru_cache(maxsize=2_048)
 def han_readings(sign: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """How a Han sign is read in Mandarin (Pinyin) and Cantonese (Jyutping), without tones; None for other signs."""
+    """The Mandarin (Pinyin) and Cantonese (Jyutping) readings of a Han character, without tones; None for others."""
     lines, wanted = _han_lines(), f"\n{sign}\t".encode()
     if (start := lines.find(wanted)) < 0:
         return None
@@ -149,7 +149,7 @@ def han_readings(sign: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
 
 @cache
 def nicknames() -> Mapping[str, frozenset[str]]:
-    """First names -> others that may be the same person's: JON and JOHN, either way round."""
+    """First names -> other forms of them, in both directions: JON and JOHN."""
     found: dict[str, set[str]] = {}
     for line in _data_lines("nicknames.txt"):
         name, _, short = line.partition(":")
@@ -166,7 +166,7 @@ def _english_words() -> bytes:
 
 @lru_cache(maxsize=4_096)
 def is_ordinary_word(word: str) -> bool:
-    """Whether a word is an ordinary word and not a name, by registered names and the dictionary."""
+    """Whether a word is an ordinary word and no name, by registered names and the dictionary."""
     if registered_word_frequencies().of.get(word, 0) >= _OF_SEVERAL:
         return True
     words = _english_words()
@@ -175,7 +175,7 @@ def is_ordinary_word(word: str) -> bool:
 
 @cache
 def translations() -> Mapping[str, frozenset[str]]:
-    """The translations of words in organisations' names: of the words, and of what is left of them without endings."""
+    """Translations of words in organisations' names, by the word and by its stem."""
     found: dict[str, frozenset[str]] = {}
     for line in _data_lines("translations.txt"):
         meant, _, words = line.partition(":")
@@ -187,7 +187,7 @@ def translations() -> Mapping[str, frozenset[str]]:
 
 @lru_cache(maxsize=4_096)
 def meanings(word: str) -> frozenset[str]:
-    """The translations of a word in another script, also after its article or a preposition, or inflected."""
+    """The translations of a word in another script, with or without article, preposition and ending."""
     known = translations()
     bare = _ARABIC_BEFORE.sub("", word)
     forms = (_in_one_spelling(word), _in_one_spelling(bare), _without_ending(word), _without_ending(bare))
@@ -195,12 +195,12 @@ def meanings(word: str) -> frozenset[str]:
 
 
 def _in_one_spelling(word: str) -> str:
-    """An Arabic word as others write it, marked as one that has its ending; other words as they are."""
+    """An Arabic word in one spelling, marked with ``$`` as unstemmed; other words unchanged."""
     return f"{word.translate(_ARABIC_LETTERS)}$" if _ARABIC.match(word) else word
 
 
 def _without_ending(word: str) -> str:
-    """An Arabic, Cyrillic or Greek word as all its cases and genders have it; other words as they are."""
+    """The stem that all cases and genders of an Arabic, Cyrillic or Greek word share; other words unchanged."""
     if _ARABIC.match(word):
         return _ARABIC_ENDING.sub("", word.translate(_ARABIC_LETTERS))
     if not _CASED.match(word):

@@ -1,7 +1,7 @@
-"""How well a word in Latin letters transcribes one of another script: 0 to 1, letter by letter.
+"""How well a Latin word transcribes one in another script: 0 to 1, letter by letter.
 
-Each letter of the other script has the Latin ones that usually stand for it, and some that may. Vowels that a script
-does not write cost next to nothing; letters that it does, and that are not there, do.
+Each letter of the other script has its usual Latin transcriptions, and possible ones. Vowels that a script does not
+write cost next to nothing; a written letter without a counterpart costs more.
 """
 
 import re
@@ -20,7 +20,7 @@ _VOWELS: Final = frozenset("a e i o u ou oo ee y".split())
 
 
 class _Letter(NamedTuple):
-    """What stands for a letter, what may, and what it costs where nothing does."""
+    """A letter's usual and possible transcriptions, and the cost of leaving it out."""
 
     usual: frozenset[str]
     may: frozenset[str]
@@ -28,7 +28,7 @@ class _Letter(NamedTuple):
 
 
 def _letters(table: str) -> Mapping[str, _Letter]:
-    """``خ=kh k ch/h x=1``: the letters, what usually stands for them, what may, and the cost of nothing."""
+    """Parse ``خ=kh k ch/h x=1``: letters, usual transcriptions, possible ones, and the cost of none."""
     found = {}
     for line in table.strip().splitlines():
         letters, latin, mute = line.strip().split("=")
@@ -108,11 +108,11 @@ _TABLES: Final = {"ARABIC": _ARABIC, "HEBREW": _HEBREW}
 _ARTICLES: Final = {"ARABIC": ("ال", "وال", "لل"), "HEBREW": ("ה",)}
 _ASPIRATES: Final = frozenset("هحھ")
 _DIGRAPH_OF_H: Final = re.compile("(s|z|k|t|d|g)h")
-"""Two letters where the other script has an h too: ISHAQ, AZHAR."""
+"""Digraphs that the other script may write as two letters with an H: ISHAQ, AZHAR."""
 _ASSIMILATED: Final = re.compile("(?<=..)ال(?=[تثدذرزسشصضطظلن].)")
-"""The article within a word takes the sound of the letter behind it: SHAMSUDDIN, HAMDULLAH."""
+"""An article within a word, assimilated to the next letter: SHAMSUDDIN, HAMDULLAH."""
 _SERVANT_ALONE: Final = re.compile(r"^abd[aeou]{1,2}[dlnrstz]?$")
-"""ABDUL of ABDUL HAQ, ABDUR of ABDUR RAHMAN: its article takes the sound of the next word."""
+"""ABDUL of ABDUL HAQ, ABDUR of ABDUR RAHMAN: its article is assimilated to the next word."""
 _INSERTED: Final = {"h": 0.15, "y": 0.3, "w": 0.3}
 _INSERTED_VOWEL: Final = 0.04
 _SPELT_VOWEL: Final = 0.22
@@ -121,10 +121,10 @@ _LOOSE: Final = frozenset(
     "KATAKANA HIRAGANA CJK HANGUL THAI DEVANAGARI BENGALI GUJARATI GURMUKHI TAMIL TELUGU KANNADA MALAYALAM "
     "ORIYA".split()
 )
-"""Scripts that write vowels which are not there, or none that are."""
+"""Scripts that write vowels which are not spoken, or leave out spoken ones."""
 _MERGED: Final = {"l": "r", "v": "b", "th": "s"}
 _MERGING: Final = frozenset(("KATAKANA", "HIRAGANA", "HANGUL", "CJK"))
-"""Scripts that do not tell l from r, nor v from b."""
+"""Scripts that do not distinguish L and R, nor V and B."""
 _BEFORE: Final = re.compile("([\u0e40-\u0e44])([\u0e01-\u0e2e])")
 """Thai writes some vowels before the consonant that they follow."""
 _PALATAL: Final = re.compile(r"(sh|ch|j)?iy(?=[aou])")
@@ -139,7 +139,7 @@ _KIN: Final = tuple(
 
 @lru_cache(maxsize=8_192)
 def _by_itself(unit: str, vowel: float = _SPELT_VOWEL) -> _Letter:
-    """A Latin unit of a romanised word as if it were a letter of its own."""
+    """A Latin unit of a romanised word, treated as a letter of its script."""
     if unit in _VOWELS:
         return _Letter(frozenset((unit,)), _VOWELS | {"w", "j"}, vowel)
     kin = frozenset[str]().union(*(one for one in _KIN if unit in one))
@@ -153,7 +153,7 @@ def _latin_units(word: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16_384)
 def _script_letters(text: str, script: str) -> tuple[_Letter, ...]:
-    """The letters of a word."""
+    """The letters of a word, with their transcriptions."""
     table = _TABLES.get(script)
     if table is not None:
         return tuple(table[letter] for letter in text[:_LONGEST] if letter in table)
@@ -168,7 +168,7 @@ def _script_letters(text: str, script: str) -> tuple[_Letter, ...]:
 
 
 def _vowel_cost(script: str) -> float:
-    """What a vowel costs that only one side has."""
+    """The cost of a vowel that only one side has."""
     return _INSERTED_VOWEL if script in _TABLES else _LOOSE_VOWEL if script in _LOOSE else _SPELT_VOWEL
 
 
@@ -197,7 +197,7 @@ def _likeness(letters: Sequence[_Letter], units: Sequence[str], vowel: float) ->
 
 
 def without_article(word: str) -> str:
-    """ABD for ABDUL and its like, which other scripts write without the article of the next word."""
+    """ABD for ABDUL and the like, which other scripts write without the article of the next word."""
     return "abd" if _SERVANT_ALONE.match(word) else word
 
 
@@ -214,7 +214,7 @@ def transcription_likeness(text: str, script: str, latin: str) -> float:
 
 
 def _forms(text: str, script: str) -> Iterator[str]:
-    """A word with and without its article, which Latin letters part from it or join to it."""
+    """A word with and without its article, which Latin spellings write apart or joined."""
     yield text
     if script == "ARABIC" and (assimilated := _ASSIMILATED.sub("ا", text)) != text:
         yield assimilated
@@ -227,5 +227,5 @@ def _forms(text: str, script: str) -> Iterator[str]:
 
 @lru_cache(maxsize=32_768)
 def latin_likeness(one: str, other: str) -> float:
-    """How alike two spellings in Latin letters sound: 1 where they are the same."""
+    """How alike two Latin spellings sound: 1 if they are the same."""
     return _likeness(tuple(map(_by_itself, _latin_units(one))), _latin_units(other), _SPELT_VOWEL)

@@ -1,4 +1,4 @@
-"""Whether a body or a person is one that is on a list: the names, then what else is known of both."""
+"""Match an organisation or a person against watch list entries: names first, then other evidence."""
 
 from array import array
 from bisect import bisect_right
@@ -29,28 +29,28 @@ from almoner.screening.matching.spelling import normalise_text
 from almoner.screening.matching.words import prepare_name
 
 FLAG_SCORE: Final = 0.7
-"""From here on a person looks at it."""
+"""The score from which a match is flagged for review."""
 _WEAK: Final = 0.8
 _COMMON: Final = 0.6
 _EXACT: Final = 0.9
 _ALIKE: Final = 1.0
 _TELLING: Final = 2.0
-"""What the words of a name must be worth for the name to tell anything by itself."""
+"""The weight from which a name is evidence by itself."""
 _FEWEST_WORDS: Final = 2
 _SAYS_WHO: Final = 1.5
-"""What the words of a name must be worth, counted among registered bodies, for the very name to say who is meant."""
+"""The weight from which an exact name identifies its bearer, counted among registered organisations."""
 _NO_ABBREVIATION: Final = 4
-"""Letters of a word that is more than initials: those are soon somebody else's too."""
+"""The fewest letters of a word that is more than initials, which many share."""
 _SAY_IT: Final = 6
-"""Letters of a name of which slips are forgiven: those of shorter ones make another name of it."""
+"""The fewest letters of a name that may have typos: a typo makes a shorter name another one."""
 _ALONE: Final = 0.8
-"""How alike names are of which nothing but themselves is known."""
+"""The least likeness of names without other evidence."""
 _CONTAINED: Final = 0.8
-"""How alike two names are at least of which one has all words of the other."""
+"""The score of two names of which one contains all words of the other."""
 _BESIDE_INITIAL: Final = 0.8
-"""What the words beside an initial must be worth."""
+"""The least weight of the words beside an initial."""
 _SELDOM: Final = 1.5
-"""What both are worth then, unless they are nearly the very same."""
+"""The least weight of both names for ``_ALONE``; more common ones must be nearly equal."""
 _COUNTRY_SAME, _COUNTRY_OTHER = 0.05, -0.35
 _IDENTIFIER: Final = 0.3
 _ADDRESS: Final = 0.15
@@ -59,11 +59,11 @@ _MOST_ADDED: Final = _IDENTIFIER + _ADDRESS + _COUNTRY_SAME
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """What agrees or not beside the names.
+    """The evidence beside the names.
 
-    ``supports``: something does. ``strongly``: something that few subjects would share by chance. ``possible``:
-    something could have been compared, had the list told it. ``alone``: of an unplaced subject nothing does.
-    ``placed``: the list tells a country.
+    ``supports``: something agrees. ``strongly``: something agrees that few subjects share by chance. ``possible``: the
+    subject has something to compare. ``alone``: nothing agrees for an unplaced subject. ``placed``: the list states a
+    country.
     """
 
     parts: tuple[ScorePart, ...]
@@ -98,7 +98,7 @@ def _collect_evidence(subject: PreparedSubject, entry: PreparedEntry, home: froz
 
 
 def _is_shared_address(here: ParsedAddress, listed: Party) -> bool:
-    """Whether an address is one of a list, town and all: lists write what follows the street in one line."""
+    """Whether an address is that of an entry, including the town: lists write what follows the street in one line."""
     near = compare_addresses(here, parse_address(listed))
     if near.street != "same" or near.country == "other":
         return False
@@ -126,7 +126,7 @@ def identifies_by_name_alone(name: PreparedName) -> bool:
 
 
 def _is_exact_name(searched_name: PreparedName, listed: PreparedName, evidence: _Evidence) -> bool:
-    """Whether it is the whole strong name of an entry without a country: silence would be that it was not seen."""
+    """Whether the whole distinctive name equals that of an entry without a country: it must not go unreported."""
     same = searched_name.joined == listed.joined or searched_name.whole == listed.whole
     return same and not evidence.placed and identifies_by_name_alone(searched_name) and identifies_by_name_alone(listed)
 
@@ -134,9 +134,9 @@ def _is_exact_name(searched_name: PreparedName, listed: PreparedName, evidence: 
 def _is_near_name(
     likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName, evidence: _Evidence
 ) -> bool:
-    """Whether it is a strong name that says who is meant, but for a slip, its order or a word that tells little.
+    """Whether a distinctive name agrees but for a typo, the word order or a common word.
 
-    Of an entry in another country it would say nothing; nor do ordinary words, or one word that only sounds the same.
+    Not for an entry in another country, nor for ordinary words or a single word that only sounds the same.
     """
     if evidence.placed and not evidence.supports:
         return False
@@ -155,26 +155,26 @@ def _is_near_name(
 
 
 def _is_typo(one: str, other: str) -> bool:
-    """Whether two words are letters apart, and do not only sound the same: MAINFRAME and MAINPHARMA."""
+    """Whether two words are within the edit distance, and do not only sound the same: MAINFRAME and MAINPHARMA."""
     typos = max_edit_distance(max(len(one), len(other)), loose=False)
     return OSA.distance(one, other, score_cutoff=typos) <= typos
 
 
 def _count_words(name: PreparedName) -> int:
-    """The words of a name; one of syllables is a family name and a given one, though it has no blank."""
+    """The number of words; a name of syllables counts as a family and a given name, though it has no blank."""
     return max(len(name.words), _FEWEST_WORDS if name.sounds is not None and name.sounds.spellings else 0)
 
 
 def _is_same_single_name(searched_name: PreparedName, listed: PreparedName) -> bool:
-    """Whether both are one and the same word, which nearly nobody else is called."""
+    """Whether both names are the same single rare word."""
     same = len(searched_name.words) == len(listed.words) == 1 and searched_name.joined == listed.joined
     return same and len(searched_name.joined) >= _SAY_IT and identifies_by_name_alone(searched_name)
 
 
 def _is_contained(likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName) -> bool:
-    """Whether one name has all words of the other, which are seldom: people leave out patronymics, second surnames.
+    """Whether one name has all words of the other, and they are rare: people omit patronymics, second surnames.
 
-    A word may be written as another language writes it.
+    A word may be spelt as another language does.
     """
     fewer, more = sorted((searched_name, listed), key=lambda name: len(name.words))
     if len(fewer.words) < _FEWEST_WORDS or fewer.total < _SELDOM or likeness.vetoes:
@@ -185,7 +185,7 @@ def _is_contained(likeness: NameLikeness, searched_name: PreparedName, listed: P
 
 
 def _suffices_alone(likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName) -> bool:
-    """Whether two names of which nothing else is known may be of one person: two words that are alike, and seldom."""
+    """Whether two names without other evidence may be one person's: two similar, rare words."""
     if min(_count_words(searched_name), _count_words(listed)) < _FEWEST_WORDS:
         return _is_same_single_name(searched_name, listed)
     if any(part.finding == "initial" for part in likeness.parts):
@@ -205,7 +205,7 @@ def _suffices_alone(likeness: NameLikeness, searched_name: PreparedName, listed:
 def _score_ceilings(
     likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName, evidence: _Evidence, *, weak: bool
 ) -> Iterator[ScorePart]:
-    """The most that a name can give: a weak one, one that says little, without something else that agrees."""
+    """Upper limits of the score: for a weak name, or a common one without other evidence."""
     if weak:
         yield ScorePart("weak", _WEAK)
     if evidence.alone:
@@ -253,9 +253,9 @@ def match_entry(
     *,
     home: frozenset[str] = frozenset(),
 ) -> EntryMatch:
-    """How likely a subject and an entry are the same, by all names or by some.
+    """Score how likely a subject and an entry are the same, by all names or by those at ``names``.
 
-    ``home``: countries where so many subjects are that to be there too tells little.
+    ``home``: countries with so many subjects that sharing one is weak evidence.
     """
     listed = entry.names if names is None else [entry.names[number] for number in names]
     return _best_match(subject, entry, listed, _collect_evidence(subject, entry, home))
@@ -280,14 +280,14 @@ def _best_match(
 
 @lru_cache(maxsize=2_048)
 def _prepare_listed(text: str, person: bool, /) -> PreparedName:
-    """A listed name, read when it is compared: all of them, read, would be most of the memory."""
+    """Prepare a listed name when it is compared: keeping all of them prepared would use most of the memory."""
     return prepare_name(text, person=person)
 
 
 def _read_names(entries: Iterable[PreparedEntry], *, person: bool) -> Iterator[PreparedName]:
-    """All their names. One in another script is searched by its sound only if the entry has none in Latin letters.
+    """Prepare all names. One in another script is searched by sound only if the entry has no Latin name.
 
-    Else that one stands for it: who is asked for in Latin letters is found by it, at a fraction of the cost.
+    Otherwise the Latin name finds the entry at a fraction of the cost.
     """
     for entry in entries:
         names = [prepare_name(text, person=person) for text in entry.names]
@@ -303,11 +303,11 @@ class WatchlistMatcher:
         self.home = frozenset(home)
         self.entries = tuple(entries)
         self._firsts = array("I", accumulate((len(entry.names) for entry in self.entries), initial=0))
-        """The number of the first name of each entry."""
+        """The number of each entry's first name."""
         self._index = NameIndex(_read_names(self.entries, person=persons), self._text_of, persons=persons)
 
     def _place_of(self, number: int) -> tuple[int, int]:
-        """The entry of a name by its number, and its place there."""
+        """(position of the entry, position of the name within it) for a name's number."""
         entry = bisect_right(self._firsts, number) - 1
         return entry, number - self._firsts[entry]
 
@@ -316,7 +316,7 @@ class WatchlistMatcher:
         return self.entries[entry].names[place]
 
     def find_candidates(self, subject: PreparedSubject) -> dict[int, set[int]]:
-        """The entries worth comparing, by position, and which of their names."""
+        """The entries worth comparing, by position, with the positions of the names found."""
         found: dict[int, set[int]] = {}
         loose = bool(
             subject.unplaced
@@ -338,7 +338,7 @@ class WatchlistMatcher:
             entry = self.entries[number]
             evidence = _collect_evidence(subject, entry, self.home)
             if _ALIKE + sum(part.points for part in evidence.parts) < FLAG_SCORE:
-                continue  # in another country, even the very name is not enough by itself
+                continue  # in another country, even an equal name is not enough
             one = _best_match(subject, entry, [entry.names[place] for place in sorted(places)], evidence)
             if one.flagged:
                 found.append(one)

@@ -1,4 +1,4 @@
-"""A name, read once: its words in one spelling, what each is worth, its legal forms. All comparisons are of these."""
+"""Prepare a name for comparison: its words in one spelling, their weights, its legal forms."""
 
 import re
 from collections import Counter
@@ -43,7 +43,7 @@ _DIRECTIONS: Final = {
 BRANCH_WORDS: Final = frozenset(
     "alumni auxiliary boosters booster endowment foundation friends fund guild pac ptas ptsa pta".split()
 )
-"""Words for a body beside another one: a school and its foundation are two."""
+"""Words that name an organisation beside another one: a school and its foundation are two."""
 _OPEN: Final = (" of", " for", " and")
 _SHORTEST_ACRONYM: Final = 3
 _FORMAL: Final = frozenset(("trust", "company", "corporation", "organization"))
@@ -51,16 +51,16 @@ _FORMAL_WEIGHT: Final = 0.15
 _EVERYWHERE: Final = frozenset(
     "inc incorporated corp corporation llc llp ltd limited co gmbh kg sarl jsc ojsc pjsc cjsc oao ooo zao".split()
 )
-"""Legal forms wherever they stand: MOTHER THEODORE CORP III."""
+"""Legal forms anywhere in a name: MOTHER THEODORE CORP III."""
 _LEGAL: Final = frozenset(
     "liability joint stock obshchestvo obschestvo otvetstvennostyu ogranichennoi ogranichennoy ogranichenoi "
     "aktsionernoe aktsionernoye aktsionerne tovarystvo vidpovidalnistyu obmezhenoyu zakrytoe zakrytoye otkrytoe "
     "otkrytoye publichnoe publichnoye anonima sirketi limitada haftung responsabilidad responsabilite".split()
 )
-"""Words of long legal forms, and words that are so beside them."""
+"""Words of long legal forms."""
 _LEGAL_BESIDE: Final = frozenset("limited company open closed public private corporation foreign".split())
 _NONPROFIT: Final = frozenset("nonprofit profit religious benefit charitable".split())
-"""Words of the legal forms that state their state before them: A CALIFORNIA NONPROFIT PUBLIC BENEFIT CORPORATION."""
+"""Words of legal forms that follow a state: A CALIFORNIA NONPROFIT PUBLIC BENEFIT CORPORATION."""
 _STATE_CODE: Final = 2
 _LONG_LEGAL: Final = 6
 _SHORT_LEGAL: Final = 4
@@ -72,16 +72,16 @@ _NUMBER: Final = 0.9
 _WORN: Final = 0.55
 _YEAR: Final = re.compile(r"(?:18|19|20)\d\d")
 _LONGEST: Final = 1_000
-"""Letters of a name that are read, as written and in ours: one sign of another script may be many."""
+"""The most letters of a name that are read, before and after romanisation, which can multiply them."""
 
 _MOST_WORDS: Final = 60
-"""Words of a name that are read: each is compared with each of another name."""
+"""The most words of a name that are read: each is compared with each of another name."""
 
 
 class NameTokens(NamedTuple):
-    """A name's words, the kinds of legal forms around them, all words, and the original text.
+    """A name's words, the kinds of its legal forms, all words joined, and the normalised text.
 
-    ``bare`` are the words that name without one that may be a legal form; "" where there is none.
+    ``bare``: the words without one that may be a legal form, joined; "" if there is none.
     """
 
     words: tuple[str, ...]
@@ -93,13 +93,13 @@ class NameTokens(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _form_edges() -> tuple[frozenset[str], frozenset[str]]:
-    """The first words of legal forms, and the last ones."""
+    """(first words, last words) of legal forms."""
     known = tables.legal_forms()
     return frozenset(form[0] for form in known), frozenset(form[-1] for form in known)
 
 
 def _strip_form(words: list[str]) -> tuple[list[str], frozenset[str] | None]:
-    """The words without the longest legal form at one of their ends, and its kinds."""
+    """The words without the longest legal form at one end, and its kinds; None if there is none."""
     known = tables.legal_forms()
     firsts, lasts = _form_edges()
     begins, ends = words[0] in firsts, words[-1] in lasts
@@ -113,14 +113,14 @@ def _strip_form(words: list[str]) -> tuple[list[str], frozenset[str] | None]:
 
 @lru_cache(maxsize=1)
 def _legal_form_words() -> tuple[str, ...]:
-    """Words of several legal forms that are long enough to be known again with a slip in them."""
+    """Words of several legal forms that are long enough to be recognised with a typo."""
     counts = Counter(word for form in tables.company_forms() for word in form if len(word) >= _LONG_LEGAL)
     return tuple(sorted(word for word, count in counts.items() if count >= _OF_SEVERAL))
 
 
 @lru_cache(maxsize=8_192)
 def _corrected_form_word(word: str) -> str:
-    """A word that is none, but nearly one of a legal form: LIMITID, COMAPANY. Several of them are no slip."""
+    """The word of a legal form that this unknown word misspells (LIMITID, COMAPANY); else the word itself."""
     known = _legal_form_words()
     if (
         len(word) < _LONG_LEGAL - 1
@@ -133,7 +133,7 @@ def _corrected_form_word(word: str) -> str:
 
 
 def _strip_misspelt_form(words: list[str]) -> tuple[list[str], frozenset[str] | None]:
-    """As ``_strip_form``, of words that are mended."""
+    """Like ``_strip_form``, with typos corrected first."""
     repaired = [_corrected_form_word(word) for word in words]
     if repaired == words:
         return words, None
@@ -142,7 +142,7 @@ def _strip_misspelt_form(words: list[str]) -> tuple[list[str], frozenset[str] | 
 
 
 def _strip_state(words: list[str]) -> list[str]:
-    """Words without the state that qualified a legal form: A WYOMING (nonprofit corporation), A NJ (...)."""
+    """The words without the state that qualified a legal form: A WYOMING (nonprofit corporation), A NJ (...)."""
     for length in (2, 1):
         article, state = words[-length - 1 : -length], words[-length:]
         is_state = tuple(state) in tables.place_spellings() or (length == 1 and len(state[0]) == _STATE_CODE)
@@ -152,7 +152,7 @@ def _strip_state(words: list[str]) -> list[str]:
 
 
 def _strip_legal_forms(words: list[str], forms: set[str]) -> list[str]:
-    """Legal forms at both ends are taken off as long as something is left."""
+    """Strip legal forms from both ends as long as a word is left; adds their kinds to ``forms``."""
     while len(words) > 1:
         before = words
         words, kinds = _strip_form(words)
@@ -170,7 +170,7 @@ def _strip_legal_forms(words: list[str], forms: set[str]) -> list[str]:
 
 
 def _is_legal_word(word: str, legal: frozenset[str]) -> bool:
-    """Whether it is one of these words, or none that exists and a slip of one."""
+    """Whether a word is one of these words, or an unknown word that misspells one."""
     if word in legal or len(word) < _SHORT_LEGAL or tables.word_frequencies().is_known_word(word):
         return word in legal
     typos = 2 if len(word) > _LONG_LEGAL else 1
@@ -178,9 +178,9 @@ def _is_legal_word(word: str, legal: frozenset[str]) -> bool:
 
 
 def _remove_legal_words(words: list[str], *, beside: bool) -> list[str]:
-    """A long legal form that stands in the middle, or has slips: JOINT STCOK COMPANY.
+    """Remove a long legal form in the middle of a name, or one with typos: JOINT STCOK COMPANY.
 
-    ``beside``: some of a legal form was taken off already: LIMITED of LIMITED LIABILITY.
+    ``beside``: part of a legal form was stripped already: LIMITED of LIMITED LIABILITY.
     """
     if _LEGAL.isdisjoint(words) and _LEGAL_BESIDE.isdisjoint(words):
         return words
@@ -192,7 +192,7 @@ def _remove_legal_words(words: list[str], *, beside: bool) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _phrases() -> Mapping[str, Mapping[tuple[str, ...], str]]:
-    """Phrases and places that become one word, by the first of theirs."""
+    """Phrases and places that become one word, by their first word."""
     found: dict[str, dict[tuple[str, ...], str]] = {}
     for phrase, one in (tables.place_spellings() | _PHRASES).items():
         found.setdefault(phrase[0], {})[phrase] = one
@@ -200,7 +200,7 @@ def _phrases() -> Mapping[str, Mapping[tuple[str, ...], str]]:
 
 
 def _join_phrases(words: Sequence[str]) -> list[str]:
-    """Places and a few phrases of several words become one."""
+    """Join places and a few phrases of several words into one word."""
     known = _phrases()
     found: list[str] = []
     place = 0
@@ -216,7 +216,7 @@ def _join_phrases(words: Sequence[str]) -> list[str]:
 
 
 def tokenise_name(name: str, *, person: bool = False) -> NameTokens:
-    """The words of a name in one spelling. ``person``: a single letter is an initial and no weak word."""
+    """The words of a name in one spelling. ``person``: a single letter is an initial, not a stop word."""
     forms: set[str] = set()
     name = name[:_LONGEST]
     if not name.isascii():
@@ -239,15 +239,15 @@ def tokenise_name(name: str, *, person: bool = False) -> NameTokens:
 
 @lru_cache(maxsize=1)
 def _cut_forms() -> frozenset[str]:
-    """Beginnings of words that are a legal form by themselves: COMP, CORPORAT."""
+    """Truncated words that are a legal form by themselves: COMP, CORPORAT."""
     words = (form[0] for form in tables.company_forms() if len(form) == 1)
     return frozenset(word[:end] for word in words for end in range(_SHORT_LEGAL, len(word)))
 
 
 def _strip_damaged_form(words: Sequence[str]) -> Sequence[str] | None:
-    """The words without a form that a register has cut off, or that is glued to a word; None where there is none.
+    """The words without a truncated form at the end, or one glued to a word; None if there is none.
 
-    It may be a word as well, so that names are the same without it, and not alike: ARGUMENT COMP, JSCARGUMENT.
+    The word may be no form, so names without it are equal but not merely similar: ARGUMENT COMP, JSCARGUMENT.
     """
     if len(words) > 1 and words[-1] in _cut_forms():
         return words[:-1]
@@ -262,18 +262,18 @@ def _strip_damaged_form(words: Sequence[str]) -> Sequence[str] | None:
 
 
 def _is_glued(word: str, rest: str) -> bool:
-    """Whether a word is none that exists, and enough of it is left without the form."""
+    """Whether a word is unknown, and long enough without the form."""
     return len(rest) >= _SHORT_LEGAL and not tables.word_frequencies().is_known_word(word)
 
 
 def _is_form_inside(words: Sequence[str], place: int) -> bool:
-    """Whether a word behind the first is a legal form. CO between others may be a county: BUTLER CO HISTORICAL SOC."""
+    """Whether a word after the first is a legal form. CO between others may be a county: BUTLER CO HISTORICAL SOC."""
     inside = 0 < place < len(words) - 1 and words[place - 1] != "and" and words[place + 1] not in _EVERYWHERE
     return words[place] in _EVERYWHERE and not (inside and words[place] in abbreviations.WORDS)
 
 
 def _spell(words: Sequence[str]) -> tuple[str, ...]:
-    """The strong words, each in one spelling."""
+    """The words without stop words, each in one spelling."""
     strong = _without_weak(words, initials=False)
     return tuple(_DIRECTIONS.get(word) or abbreviations.expand_abbreviation(word) for word in strong)
 
@@ -287,7 +287,7 @@ def _without_weak(words: Sequence[str], *, initials: bool) -> Sequence[str]:
 
 
 def _is_assimilated_article(word: str, following: str) -> bool:
-    """The Arabic article with the sound of the next word: AN-NUSRA, ASCH-SCHABAB."""
+    """Whether a word is the Arabic article assimilated to the next word: AN-NUSRA, ASCH-SCHABAB."""
     return len(word) > 1 and word[0] in "ae" and following.startswith(word[1:]) and following != word[1:]
 
 
@@ -332,7 +332,7 @@ def _acronyms(written: list[str], words: Sequence[str]) -> tuple[str, ...]:
 
 
 def prepare_name(name: str, *, person: bool = False) -> PreparedName:
-    """Reads a name; ``person``: of a person."""
+    """Prepare a name for comparison. ``person``: the name of a person."""
     words, forms, whole, written, bare = tokenise_name(name, person=person)
     read = [_weigh_word(word) for word in words]
     weights = [weight for weight, _ in read]

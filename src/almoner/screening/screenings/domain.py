@@ -1,4 +1,4 @@
-"""Who is compared with the watch lists, and what comes of it."""
+"""Screened subjects, their matches with watch list entries, and reviewers' decisions."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,25 +12,25 @@ from almoner.screening.matching.domain import ScreeningObstacle as ScreeningObst
 from almoner.screening.watchlists.domain import Category, SubjectKind, WatchlistImportEvent, WatchlistVersion
 
 COMPARED: Final = InternalEvent("internal.watchlist_screened", WatchlistImportEvent)
-"""Told when all who are watched were compared with a version of a list."""
+"""Emitted when all watched subjects were screened against a version of a list."""
 
 MatchSide = Mapping[str, str]
 SubjectType = Literal["organisation", "agent_verification"]
 """The type of record that a subject is: organisations are screened against organisations, applicants against people."""
 MatchDecision = Literal["open", "confirmed", "cleared"]
-"""``open``: a person has to decide whether the two are the same."""
+"""``open``: a reviewer must decide whether the two are the same."""
 ManualResult = Literal["clear"] | Category
 """A reviewer's finding for names that cannot be compared: on no list, or on a list in this category."""
 
 HOME_COUNTRIES: Final = frozenset(("AUS", "CAN", "FRA", "GBR", "IRL", "NLD", "NZL", "USA"))
-"""Countries with imported registers: a shared country means little there, because so many organisations are in it."""
+"""Countries with imported registers: so many organisations are there that a shared country is weak evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubjectDetails:
-    """Who is compared: all names, the principal one first; ``countries`` of three letters each.
+    """What is known of a subject: all names, the main one first; ``countries`` with three letters each.
 
-    Those of a person are where somebody has to do with: they count where they agree, and against nobody.
+    A person's countries may be incomplete: agreement counts, a difference does not.
     """
 
     kind: SubjectKind
@@ -42,10 +42,12 @@ class SubjectDetails:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An entry that may be who was asked for. ``parts`` add up to the score; ``asked``, ``listed``: the names.
+    """A list entry that may be the subject.
 
-    ``load`` is the current one of the list, ``version`` its name for people; ``since`` is the load that brought the
-    entry as it is. The sides are what mattered of each of the two, by what it is.
+    ``parts`` add up to the score; ``asked`` and ``listed`` are the names compared.
+
+    ``load``: the list's current import, ``version`` its name for people. ``since``: the import that last changed the
+    entry. ``subject_side`` and ``entry_side``: the facts that the match is based on, by name.
     """
 
     list: str
@@ -64,7 +66,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class ScreenedSubject:
-    """Of which record a subject is, and for which partner it is compared first."""
+    """The record that is screened, and the partner for whom it was screened first."""
 
     type: SubjectType
     id: UUID
@@ -86,18 +88,18 @@ class ScreeningChangedEvent:
 
 
 CHANGED: Final = InternalEvent("internal.screening_changed", ScreeningChangedEvent)
-"""Told when what is known of a subject's matches has changed."""
+"""Emitted when a subject's matches have changed."""
 UNWATCHED: Final = InternalEvent("internal.screening_ended", ScreeningChangedEvent)
-"""Told when a slice has an organisation compared no more: others may still."""
+"""Emitted when one user of the screening stops watching an organisation; others may continue."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSubject:
-    """A subject as it looked when it was compared last.
+    """A subject as last screened.
 
-    ``monitored``: it is compared again when a list changes, or the engine, which was of the version ``engine_version``
-    then. ``obstacle``: why it could not be compared by all of its names; ``manual_result``: what a person found who
-    looked these names up, None while nobody has.
+    ``monitored``: it is screened again when a list or the engine changes. ``engine_version``: the engine that screened
+    it. ``obstacle``: why not all its names could be compared. ``manual_result``: a reviewer's finding for these names;
+    None if there is none.
     """
 
     id: UUID
@@ -129,16 +131,16 @@ class RecordedDecision:
     entry_side: MatchSide
 
     def differences_from(self, subject_side: MatchSide, entry_side: MatchSide) -> list[SideDifference]:
-        """What changed since."""
+        """The changes since the decision."""
         return list(compare_sides((self.subject_side, self.entry_side), (subject_side, entry_side)))
 
 
 @dataclass(frozen=True, slots=True)
 class ScreeningMatch:
-    """One subject and one entry that may be the same. ``current``: they still agree, or are known to be the same.
+    """A subject and an entry that may be the same. ``current``: they still agree, or were confirmed to be the same.
 
-    ``since``: the load that brought the entry as it is. ``awaiting_review``: a person is asked. ``decided``: what one
-    decided last; taking it back leaves nothing of it here.
+    ``since``: the import that last changed the entry. ``awaiting_review``: a reviewer must decide. ``decided``: the
+    last decision; None after it is undone.
     """
 
     id: UUID
@@ -161,15 +163,14 @@ class ScreeningMatch:
 
     @property
     def changes_since_decision(self) -> Sequence[SideDifference]:
-        """What changed since a person decided about it."""
+        """What changed since the reviewer's decision."""
         return self.decided.differences_from(self.subject_side, self.entry_side) if self.decided else ()
 
     def updated_with_hit(self, hit: Hit) -> "ScreeningMatch":
-        """As it is when the two are found to be so.
+        """The match after a screening found it again.
 
-        What a person decided holds as long as nothing that mattered is other than it was then. Else somebody is asked
-        again: a cleared match is open until then, a confirmed one stays confirmed, since nothing else may take a flag
-        away.
+        A decision holds until a fact that it was based on changes. Then the match awaits review again: a cleared one
+        becomes open, a confirmed one stays confirmed, since only a reviewer may remove a flag.
         """
         decision, waits = self.decision, True
         if self.decided is not None:
@@ -191,7 +192,8 @@ class ScreeningMatch:
     def with_new_engine_result(self, hit: Hit) -> "ScreeningMatch":
         """The match with the result of a new engine version for unchanged sides.
 
-        What a person decided was about the same two, however the engine now reads them.
+        The decision still applies, since both sides are the same; it is stored with the sides as the new engine reads
+        them.
         """
         if self.decided is None or not self.current or self.awaiting_review or self.since != hit.since:
             return self.updated_with_hit(hit)
@@ -219,11 +221,10 @@ class ScreeningMatch:
 
 @dataclass(frozen=True, slots=True)
 class ScreeningResult:
-    """What comparing a subject with all lists gave and left: ``matches`` are the current ones, best first.
+    """The result of screening a subject against all lists: ``matches`` are the current ones, best first.
 
-    ``kind``: as what it was compared. ``opened`` have to be decided by a person, from now on or again; of ``ended``
-    nobody need decide any more. ``obstacle``: why the subject could not be compared by all of its names;
-    ``manual_result``: what a person found of them.
+    ``kind``: the kind of entries compared. ``opened``: matches that now await review. ``ended``: matches that no longer
+    do. ``obstacle``: why not all names could be compared. ``manual_result``: a reviewer's finding for them.
     """
 
     kind: SubjectKind
@@ -236,7 +237,7 @@ class ScreeningResult:
     manual_result: ManualResult | None = None
 
     def combined_with(self, before: "ScreeningResult") -> "ScreeningResult":
-        """This result together with the matches that a screening right before it opened and ended."""
+        """This result combined with that of a screening right before it."""
         waiting = {match.id for match in self.matches if match.awaiting_review}
         return replace(
             self,
@@ -247,14 +248,14 @@ class ScreeningResult:
 
     @property
     def covering_lists(self) -> Sequence[WatchlistVersion]:
-        """The lists that name subjects of its kind."""
+        """The lists that contain entries of its kind."""
         return [version for version in self.lists if version.covered_categories(self.kind)]
 
     def status(self, category: Category) -> MatchDecision | Literal["clear"] | None:
-        """The gravest that is known in a category: ``confirmed``, ``open``, ``clear``; None if no list of it is loaded.
+        """The most serious status in a category; None if no list covers it.
 
-        A match that was cleared counts for nothing, a list that names none of the subject's kind clears nobody, and
-        neither does one that the subject could not be compared with (settled 11).
+        Cleared matches do not count. A subject is clear only by a list that has entries of its kind, and only if all
+        its names could be compared (settled 11).
         """
         found = {match.decision for match in self.matches if match.category == category}
         if "confirmed" in found:

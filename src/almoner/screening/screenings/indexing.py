@@ -1,6 +1,6 @@
-"""What watch lists say, held in memory so that comparing somebody with all of them takes a fraction of a millisecond.
+"""The watch lists in memory: screening one subject takes a fraction of a millisecond.
 
-It is made again when a list has another version; what a version says as before is not read again.
+The index is rebuilt when a list has a new version; unchanged entries are not prepared again.
 """
 
 import re
@@ -42,7 +42,7 @@ class IndexedEntry:
 
     @property
     def key(self) -> str:
-        """The list's own key of the entry."""
+        """The entry's key in its list."""
         return self.compared.id.partition("/")[2]
 
 
@@ -59,7 +59,7 @@ def index_entry(entry: WatchlistEntry) -> IndexedEntry | None:
         tuple(names),
         _interned_value(frozenset(listed.countries)),
         tuple(dict.fromkeys(filter(None, map(normalise_identifier, listed.identifiers)))),
-        tuple(map(_parse_party, listed.addresses)) if listed.kind != "person" else (),  # applicants tell no address
+        tuple(map(_parse_party, listed.addresses)) if listed.kind != "person" else (),  # persons: no addresses
         _interned_value(programmes.countries_of_programmes(listed.programmes)) if listed.kind != "person" else _NONE,
         tuple(name for name in names if name not in strong),
     )
@@ -72,12 +72,12 @@ def _entry_id(code: str, key: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _interned_value(values: Shared) -> Shared:
-    """One object for the many entries that have the same: memory."""
+    """Return one shared object for equal values, to save memory."""
     return values
 
 
 def _parse_party(address: ListedAddress) -> Party:
-    """Lists write an address in one line: the street, then the place."""
+    """Split an address on one line into the street and the rest."""
     street, _, city = address.text.partition(", ")
     return Party((), street=street, city=city or None, country=address.country)
 
@@ -106,7 +106,7 @@ def prepare_subject(subject_details: SubjectDetails) -> PreparedSubject:
 
 
 class _EvidenceIndex:
-    """Which entries share a number with somebody, or seem to share an address: few, and found without their names."""
+    """Finds the few entries that share an identifier, or probably an address, with a subject, whatever their names."""
 
     def __init__(self, entries: Sequence[IndexedEntry]) -> None:
         self._entries = entries
@@ -119,7 +119,7 @@ class _EvidenceIndex:
         )
 
     def of(self, subject: PreparedSubject) -> dict[str, Compared]:
-        """Those entries, by their ids."""
+        """The entries found, by their IDs."""
         found = [place for number in subject.identifiers for place in self._numbers[number]]
         if (at := subject.address) is not None:
             for key in _address_keys(at.street, (at.city, (at.postcode or "").partition("-")[0])):
@@ -128,7 +128,7 @@ class _EvidenceIndex:
 
 
 def _address_keys(street: str | None, places: Iterable[str | None]) -> Iterator[str]:
-    """A number of a street or a box, with a town or a postcode: what two writings of one address share."""
+    """Street or box numbers combined with a town or postcode: keys that two spellings of one address share."""
     numbers = {word for word in _WORD.findall((street or "").casefold()) if word[0].isdigit()}
     towns = {"".join(_WORD.findall((place or "").casefold())) for place in places}
     return (f"{number} {town}" for number in numbers for town in towns if town)
@@ -150,10 +150,10 @@ class ScreeningIndex:
         self._evidence = {kind: _EvidenceIndex(held) for kind, held in of.items()}
 
     def find_hits(self, subject_details: SubjectDetails) -> list[Hit]:
-        """Who may be meant, best first.
+        """Return the entries that may be the subject, best first.
 
-        Names are looked for by themselves; whoever shares a number or an address is compared once more with all that
-        is known, since then more slips are forgiven.
+        Names are searched without other evidence; entries that share an identifier or address are compared again with
+        all evidence, which allows more typos.
         """
         whole = prepare_subject(subject_details)
         found = {
@@ -167,7 +167,7 @@ class ScreeningIndex:
         return [self._hit(one) for one in sorted(found.values(), key=lambda one: (-one.score, one.entry))]
 
     def compare_with_entry(self, subject_details: SubjectDetails, code: str, key: str) -> Hit | None:
-        """How an entry agrees, however little that is; None where the list does not name it any more."""
+        """Compare a subject with one entry, however low the score; None if the entry is no longer listed."""
         if (one := self._of.get(_entry_id(code, key))) is None or one.kind not in KINDS_BY_SUBJECT[
             subject_details.kind
         ]:
@@ -199,7 +199,7 @@ class ScreeningIndex:
 
 
 def _sides(found: EntryMatch, category: Category) -> tuple[MatchSide, MatchSide]:
-    """What mattered of each side: another spelling of the same words, or a new address elsewhere, does not."""
+    """The facts of each side that a decision depends on; another spelling of the same words changes nothing."""
     mine = {"name": matching.prepare_name(found.asked).joined}
     other = {"name": matching.prepare_name(found.listed).joined, "category": category}
     for part in found.parts:

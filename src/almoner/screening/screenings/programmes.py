@@ -1,4 +1,4 @@
-"""Which country a sanctions programme is about: something is known then of an entry that tells no address."""
+"""The country that a sanctions programme concerns, for entries without an address."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -30,10 +30,10 @@ _OF: Final[Mapping[str, str]] = {
     "YEM": "YEMEN|Yemen",
     "ZWE": "ZIMBABWE",
 }
-"""Programmes as OFAC and the United Nations write them. Those about deeds, such as SDGT, are about no country."""
+"""Programmes as OFAC and the United Nations write them. Those against acts, such as SDGT, concern no country."""
 _BY_PROGRAMME: Final = {code: country for country, codes in _OF.items() for code in codes.split("|")}
 
 
 def countries_of_programmes(programmes: Iterable[str]) -> frozenset[str]:
-    """The countries that programmes are about. An entry need not be there: it may have dealt with it from elsewhere."""
+    """The countries that programmes concern. An entry need not be there: it may have dealt with them from elsewhere."""
     return frozenset(_BY_PROGRAMME[one] for one in programmes if one in _BY_PROGRAMME)

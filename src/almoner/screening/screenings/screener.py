@@ -1,4 +1,4 @@
-"""The lists as one process holds them, read anew when they change: in a thread, and outside of who compares."""
+"""The watch lists of one process, reloaded in a thread when they change, outside the caller's transaction."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -19,7 +19,7 @@ class WatchlistsOutdated(Exception):
 
 
 class Screener:
-    """The lists of one process. Each use looks whether a list has another version, in one small statement."""
+    """The watch lists of one process. Each use checks for new versions with one small statement."""
 
     def __init__(self) -> None:
         self._loads: dict[str, UUID] = {}
@@ -28,7 +28,7 @@ class Screener:
         self._renewing = asyncio.Lock()
 
     async def run_with_watchlists(self, db: Database, use: Callable[[Tx], Awaitable[Compared]]) -> Compared:
-        """Run ``use`` in a writing transaction in which ``lists`` can be had; again where they had to be read first."""
+        """Run ``use`` in a write transaction with current watch lists; reload outdated ones and run it again."""
         while True:
             try:
                 async with db.write() as tx:
@@ -37,7 +37,7 @@ class Screener:
                 await self.reload_watchlists(db)
 
     async def current_watchlists(self, tx: Tx) -> ScreeningIndex:
-        """The lists as they are loaded now; in a writing transaction they stay so until it ends.
+        """The current watch lists; they do not change until a write transaction ends.
 
         Raises WatchlistsOutdated.
         """
@@ -46,7 +46,7 @@ class Screener:
         return self._lists
 
     async def reload_watchlists(self, db: Database) -> ScreeningIndex:
-        """Reload the watch lists into memory, without holding a connection meanwhile."""
+        """Reload the watch lists into memory, without holding a connection while indexing."""
         async with self._renewing:
             versions = await _load_versions(db)
             while {version.code: version.load.id for version in versions} != self._loads:
@@ -70,7 +70,7 @@ async def _load_versions(db: Database) -> list[WatchlistVersion]:
 
 
 async def _read_entries(db: Database, code: str, known: _IndexedEntries) -> _IndexedEntries:
-    """What a list says; what it said before is not read again."""
+    """Read and index the entries of a list; unchanged entries are reused from ``known``."""
     stored: _IndexedEntries = {}
     after = ""
     while True:

@@ -1,7 +1,7 @@
-"""Comparing somebody with all watch lists that are loaded, and keeping what came of it.
+"""Screen subjects against all loaded watch lists, and store the matches and decisions.
 
-What a person decided of a match holds until one of the two changes in something that mattered. When a list has another
-version, only those are compared again whom the update could change.
+A decision on a match holds until a fact that it was based on changes. When a list has a new version, only the subjects
+that the update can affect are screened again.
 """
 
 import asyncio
@@ -42,10 +42,10 @@ BATCH_SIZE: Final = 500
 async def screen(
     tx: Tx, screener: Screener, subject: ScreenedSubject, subject_details: SubjectDetails, *, watch: bool
 ) -> ScreeningResult:
-    """Screen a record against all lists and store the result. ``watch``: again when a list changes.
+    """Screen a record against all lists and store the result. ``watch``: screen it again when a list changes.
 
-    If another version of the engine compared it last, it is compared first as it looked then: what people decided is
-    told apart from what the record has changed in.
+    If an older engine version screened it last, its previous details are screened first, so that changes by the engine
+    are kept apart from changes of the record.
     """
     lists = await screener.current_watchlists(tx)
     known = await store.lock_subject(tx, subject.type, subject.id)
@@ -89,7 +89,7 @@ async def lock_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
 
 
 async def get_subject(tx: Tx, match: ScreeningMatch) -> StoredSubject:
-    """ScreenedSubject was compared."""
+    """Get the subject that a match belongs to."""
     stored = await store.find_subject(tx, match.screening_subject_id)
     assert stored is not None, "a match has a subject"
     return stored
@@ -104,7 +104,7 @@ async def decide_match(tx: Tx, match: ScreeningMatch, decision: Literal["confirm
 
 
 def _still_agrees(match: ScreeningMatch) -> bool:
-    """Whether the two would be found by what is known of them, and not by what a person said alone."""
+    """Whether the engine itself still finds the match, regardless of any decision."""
     return match.current and match.score >= FLAG_SCORE
 
 
@@ -116,7 +116,7 @@ async def lock_subject(tx: Tx, subject: ScreenedSubject) -> StoredSubject | None
 async def set_manual_result(tx: Tx, stored_subject: StoredSubject, manual_result: ManualResult | None) -> bool:
     """Store a reviewer's result for a locked subject that cannot be compared; None removes it.
 
-    False where there is nothing to find, or nothing to take back.
+    Returns False if nothing changes.
     """
     if not await store.set_manual_result(tx, stored_subject.id, manual_result):
         return False
@@ -135,9 +135,9 @@ async def reopen_match(tx: Tx, match: ScreeningMatch) -> bool:
 
 
 async def unwatch_subject(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMatch]:
-    """Compare a record no longer when a list changes; the matches that waited until now.
+    """Stop screening a record when a list changes; returns the matches that awaited review.
 
-    What was decided stays. What is open is found again by whoever has the record compared anew.
+    Decisions stay. Open matches end; a new screening finds them again.
     """
     stored = await store.lock_subject(tx, subject.type, subject.id)
     if stored is None:
@@ -164,7 +164,7 @@ async def delete_subject(tx: Tx, subject: ScreenedSubject) -> list[ScreeningMatc
 async def list_affected_subjects(
     tx: Tx, load_id: UUID, after: UUID | None = None, limit: int | None = None
 ) -> list[UUID]:
-    """Watched subjects with a match that a load ended or changed, by ID after the given one; None: all."""
+    """List watched subjects with a match that an import ended or changed: IDs after ``after``, or all if it is None."""
     changes = await watchlists.get_load_changes(tx, load_id)
     gone = [*changes.removed, *(before for before, _ in changes.changed)]
     if not gone:
@@ -182,14 +182,14 @@ async def index_of_load(tx: Tx, load_id: UUID) -> ScreeningIndex:
 
 
 async def find_subjects_with_hits(tx: Tx, lists: ScreeningIndex, after: UUID) -> tuple[list[UUID], UUID | None]:
-    """Those of the next watched subjects that match these lists, and the last subject compared."""
+    """(subjects with hits on these lists, last subject compared) among the next watched subjects."""
     batch = await store.list_watched_subjects(tx, after, BATCH_SIZE)
     found = await asyncio.to_thread(lambda: [one.id for one in batch if lists.find_hits(one.asked)])
     return found, batch[-1].id if batch else None
 
 
 async def list_outdated_subjects(tx: Tx, after: UUID, limit: int) -> list[UUID]:
-    """The next watched subjects after one that an older version of the engine compared."""
+    """List the next watched subjects after ``after`` that an older engine version screened."""
     return await store.list_outdated_subjects(tx, ENGINE_VERSION, after, limit)
 
 
@@ -199,18 +199,18 @@ async def has_outdated_subjects(tx: Tx) -> bool:
 
 
 async def has_coverage_changed(tx: Tx, load_id: UUID) -> bool:
-    """Whether the list covers other categories since this load: then every result may have changed."""
+    """Whether the list covers other categories since this import, which may change every result."""
     return await watchlists.has_coverage_changed(tx, load_id)
 
 
 async def emit_screening_completed(tx: Tx, load_id: UUID) -> None:
-    """Report that all watched subjects were compared with a load."""
+    """Emit the event that all watched subjects were screened against an import."""
     changes = await watchlists.get_load_changes(tx, load_id)
     await outbox.emit_internal(tx, COMPARED, WatchlistImportEvent(changes.list, load_id))
 
 
 async def emit_screening_changed(tx: Tx, after: UUID, last: UUID) -> None:
-    """Report that the results of these watched subjects may have changed."""
+    """Emit the event that the results of these watched subjects may have changed."""
     for one in await store.list_watched_subjects_until(tx, after, last):
         await outbox.emit_internal(tx, CHANGED, ScreeningChangedEvent(one.who.type, one.who.id))
 
@@ -250,10 +250,9 @@ async def _compare(tx: Tx, lists: ScreeningIndex, stored_subject: StoredSubject)
 def _updated_match(
     match: ScreeningMatch, lists: ScreeningIndex, stored_subject: StoredSubject, hits: Mapping[tuple[str, str], Hit]
 ) -> ScreeningMatch:
-    """What becomes of a match that is known.
+    """The match after another screening.
 
-    Who was confirmed to be the one of an entry stays it for as long as the entry is listed, however little the two look
-    alike by now.
+    A confirmed match stays for as long as the entry is listed, however low the score is now.
     """
     hit = hits.get((match.list, match.entry_key))
     if hit is None and match.current and match.decision == "confirmed":

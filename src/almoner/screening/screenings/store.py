@@ -1,4 +1,4 @@
-"""SQL for screenings: who was compared as what, and what came of it."""
+"""SQL for screenings: subjects, matches and decisions."""
 
 from collections.abc import Sequence
 from typing import Final, Literal
@@ -42,10 +42,10 @@ async def save_subject(
     *,
     watch: bool,
 ) -> StoredSubject:
-    """The subject as it looks now, locked. Once watched it stays so until ``unwatch``.
+    """Store the subject's current details and lock it. Once watched it stays so until ``set_unwatched``.
 
-    What is known already keeps its obstacle: ``record_screening_engine_version`` changes that. What a person found of
-    its names holds for these names.
+    A known subject keeps its obstacle until ``record_screening_engine_version``. A manual result applies only while the
+    names are unchanged.
     """
     row = await tx.fetchrow(
         f"""
@@ -104,7 +104,7 @@ async def lock_subject_by_id(tx: Tx, subject: UUID) -> StoredSubject | None:
 async def record_screening_engine_version(
     tx: Tx, subject: UUID, engine: int, obstacle: ScreeningObstacle | None
 ) -> None:
-    """Record the engine version that compared a subject, and what it could not compare."""
+    """Record the engine version that screened a subject, and why not all names could be compared."""
     await tx.execute(
         """
         update screening_subject
@@ -133,7 +133,7 @@ async def set_manual_result(tx: Tx, subject: UUID, manual_result: ManualResult |
 
 @across_partners("registers")
 async def list_outdated_subjects(tx: Tx, engine: int, after: UUID, limit: int) -> list[UUID]:
-    """Watched subjects that an older version of the engine compared, after one, in the order of their ids."""
+    """List watched subjects that an older engine version screened, after an ID, by ID."""
     rows = await tx.fetch(
         "select id from screening_subject where monitored and engine_version < $1 and id > $2 order by id limit $3",
         engine,
@@ -155,13 +155,13 @@ async def has_outdated_subjects(tx: Tx, engine: int) -> bool:
 
 @across_partners("registers")
 async def set_unwatched(tx: Tx, subject: UUID) -> None:
-    """Stop comparing a subject when a list changes."""
+    """Stop screening a subject when a list changes."""
     await tx.execute("update screening_subject set monitored = false where id = $1", subject)
 
 
 @across_partners("registers")
 async def erase_subject(tx: Tx, subject: UUID) -> None:
-    """Erase a subject's details; that it was screened and the decisions stay."""
+    """Erase a subject's details; the decisions, and the fact that it was screened, stay."""
     await tx.execute(
         """
         update screening_subject
@@ -184,7 +184,7 @@ async def erase_subject(tx: Tx, subject: UUID) -> None:
 
 @across_partners("registers")
 async def list_watched_subjects(tx: Tx, after: UUID, limit: int) -> list[StoredSubject]:
-    """Subjects that are watched, in the order of their ids."""
+    """List watched subjects by ID."""
     rows = await tx.fetch(
         f"select {_SUBJECT} from screening_subject s where monitored and id > $1 order by id limit $2", after, limit
     )
@@ -193,7 +193,7 @@ async def list_watched_subjects(tx: Tx, after: UUID, limit: int) -> list[StoredS
 
 @across_partners("registers")
 async def list_watched_subjects_until(tx: Tx, after: UUID, last: UUID) -> list[StoredSubject]:
-    """Subjects that are watched, after one and up to another."""
+    """List watched subjects by ID, after one and up to another."""
     rows = await tx.fetch(
         f"select {_SUBJECT} from screening_subject s where monitored and id > $1 and id <= $2 order by id", after, last
     )
@@ -204,7 +204,7 @@ async def list_watched_subjects_until(tx: Tx, after: UUID, last: UUID) -> list[S
 async def list_subjects_matching(
     tx: Tx, code: str, keys: Sequence[str], after: UUID | None = None, limit: int | None = None
 ) -> list[UUID]:
-    """Watched subjects that match one of these entries now, after an id, by id."""
+    """List watched subjects with a current match of one of these entries, after an ID, by ID."""
     rows = await tx.fetch(
         f"""
         select distinct m.screening_subject_id from {_MATCHES}
@@ -222,7 +222,7 @@ async def list_subjects_matching(
 
 @across_partners("registers")
 async def list_matches(tx: Tx, subject: UUID) -> list[ScreeningMatch]:
-    """All matches of a subject, current or not, best first."""
+    """List all matches of a subject, current or not, best first."""
     rows = await tx.fetch(
         f"""
         select {_MATCH} from {_MATCHES}
@@ -235,7 +235,7 @@ async def list_matches(tx: Tx, subject: UUID) -> list[ScreeningMatch]:
 
 @across_partners("registers")
 async def list_current_matches(tx: Tx, subject_type: str, subject_id: UUID) -> list[ScreeningMatch]:
-    """Current matches of a record, best first."""
+    """List current matches of a record, best first."""
     rows = await tx.fetch(
         f"""
         select {_MATCH} from {_MATCHES}
@@ -249,7 +249,7 @@ async def list_current_matches(tx: Tx, subject_type: str, subject_id: UUID) -> l
 
 @across_partners("registers")
 async def list_decided_matches(tx: Tx, subject_type: str, subject_id: UUID) -> list[ScreeningMatch]:
-    """Matches of a record that a person decided, current or not."""
+    """List matches of a record that a reviewer decided, current or not."""
     rows = await tx.fetch(
         f"""
         select {_MATCH} from {_MATCHES}
@@ -262,7 +262,7 @@ async def list_decided_matches(tx: Tx, subject_type: str, subject_id: UUID) -> l
 
 
 async def list_related_matches(tx: Tx, match: ScreeningMatch, limit: int) -> list[ScreeningMatch]:
-    """Matches of the same record, and of the same entry with others, newest first of each."""
+    """List matches of the same record, and matches of the same entry with other records, newest first."""
     own = await list_matches(tx, match.screening_subject_id)
     rows = await tx.fetch(
         f"""
@@ -278,7 +278,7 @@ async def list_related_matches(tx: Tx, match: ScreeningMatch, limit: int) -> lis
 
 @across_partners("registers")
 async def find_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
-    """One match."""
+    """Find a match; None if there is none."""
     row = await tx.fetchrow(
         f"select {_MATCH} from {_MATCHES} where m.id = $1",
         match_id,
@@ -288,7 +288,7 @@ async def find_match(tx: Tx, match_id: UUID) -> ScreeningMatch | None:
 
 @across_partners("registers")
 async def find_screened_subject(tx: Tx, subject_type: str, subject_id: UUID) -> StoredSubject | None:
-    """A record as it was when it was last screened."""
+    """Find a record as it was last screened."""
     row = await tx.fetchrow(
         f"select {_SUBJECT} from screening_subject s where type = $1 and subject_id = $2", subject_type, subject_id
     )
@@ -297,13 +297,13 @@ async def find_screened_subject(tx: Tx, subject_type: str, subject_id: UUID) -> 
 
 @across_partners("registers")
 async def find_subject(tx: Tx, subject: UUID) -> StoredSubject | None:
-    """A subject as it was when it was last screened."""
+    """Find a subject as it was last screened."""
     row = await tx.fetchrow(f"select {_SUBJECT} from screening_subject s where id = $1", subject)
     return _stored(row) if row else None
 
 
 async def insert_match(tx: Tx, subject: UUID, hit: Hit) -> None:
-    """A match that was not there before, open."""
+    """Store a new match as open."""
     await tx.execute(
         """
         insert into screening_match (
@@ -326,7 +326,7 @@ async def insert_match(tx: Tx, subject: UUID, hit: Hit) -> None:
 
 
 async def update_match(tx: Tx, match: ScreeningMatch) -> None:
-    """A match as it is now."""
+    """Store the current state of a match."""
     await tx.execute(
         """
         update screening_match

@@ -1,4 +1,4 @@
-"""Watch lists: who is on them, under which names, and in which version of the list (settled 4)."""
+"""Watch lists: their entries with names, and the versions of each list (settled 4)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,23 +13,23 @@ CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
 Kind = Literal["person", "organisation", "vessel", "aircraft", "unknown"]
 """The kind of a listed entry; ``unknown`` if the list does not say whether it is a person."""
 SubjectKind = Literal["organisation", "person"]
-"""Who is compared."""
+"""The kind of subject that is screened."""
 KINDS_BY_SUBJECT: Final[Mapping[SubjectKind, frozenset[Kind]]] = {
     "organisation": frozenset(("organisation", "unknown")),
     "person": frozenset(("person", "unknown")),
 }
-"""Who is compared with what; ships and aircraft are neither."""
+"""Which entries each kind of subject is compared with; vessels and aircraft are neither."""
 NameKind = Literal["primary", "alias", "former", "weak_alias"]
-"""``weak_alias``: a name so broad or so short that the list itself calls it weak."""
+"""``weak_alias``: a name so common or short that the list itself marks it as weak."""
 
 
 class WatchlistRefused(Exception):
-    """A file that cannot be loaded; the message says what to do."""
+    """The file cannot be loaded; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedName:
-    """One name as the list writes it."""
+    """A name as the list writes it."""
 
     text: str
     kind: NameKind
@@ -45,12 +45,12 @@ class ListedAddress:
 
 @dataclass(frozen=True, slots=True)
 class ListedEntity:
-    """One entry of a list.
+    """An entry of a list.
 
-    ``key`` is the list's own number. ``countries``: three letters each, those of addresses, nationalities and
-    registrations. ``identifiers``: numbers of registers, tax offices and the like, as the list writes them, never those
-    of papers of persons. ``birth_years``: of a person. ``category``: where the list has several. ``source_url``: the
-    address at which what the entry says can be read.
+    ``key``: the list's own number. ``countries``: three letters each, from addresses, nationalities and registrations.
+    ``identifiers``: register numbers, tax numbers and the like, as the list writes them, never a person's identity
+    papers. ``birth_years``: of a person. ``category``: only if the list has several. ``source_url``: a web page with
+    the entry.
     """
 
     key: str
@@ -77,26 +77,26 @@ class RejectedEntry:
 
 
 SUBSUMED_LISTS: Final[Mapping[str, str]] = {"ofac-sdn-sample": "ofac-sdn"}
-"""Lists whose entries are all in another list under the same numbers; the other list replaces them."""
+"""Lists that are entirely contained in another list, under the same numbers; the other list replaces them."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchlistImportEvent:
-    """The list and its import. ``load`` has the columns of ``Load``."""
+    """The list and its import."""
 
     list: str
     load: UUID
 
 
 LOADED: Final = InternalEvent("internal.watchlist_loaded", WatchlistImportEvent)
-"""Told when a list has another version."""
+"""Emitted when a list has a new version."""
 REFUSED: Final = InternalEvent("internal.watchlist_refused", WatchlistImportEvent)
-"""Told when files of a list were refused."""
+"""Emitted when the files of a list were refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedFile:
-    """One file of a load."""
+    """One file of an import."""
 
     name: str
     sha256: str
@@ -108,12 +108,12 @@ LoadStatus = Literal["loaded", "refused", "unchanged"]
 
 @dataclass(frozen=True, slots=True)
 class WatchlistImport:
-    """One load of a list. ``unchanged``: the files are loaded already, so nothing was written.
+    """One import of a list. ``unchanged``: these files were loaded already, so nothing was written.
 
-    ``published_at``: of which moment the list is, where that is known. ``categories``: what its entries are;
-    ``organisation_categories`` and ``person_categories``: those in which it has such entries. ``fetched_from``: web
-    addresses. ``reasons``: why it is refused. ``kept``: entries that stay as they were, since theirs could not be read;
-    said when it is loaded.
+    ``published_at``: the list's publication time, if known. ``categories``: the categories of its entries;
+    ``organisation_categories`` and ``person_categories``: by kind. ``fetched_from``: web addresses. ``reasons``: why it
+    is refused. ``kept``: entries kept from the previous version because their new data could not be read; set on import
+    only.
     """
 
     id: UUID
@@ -139,7 +139,7 @@ class WatchlistImport:
 
     @property
     def version(self) -> str:
-        """How the version is named to people: its day, and the beginning of the hash of its files."""
+        """The version's name for people: its date, and the first characters of the hash of its files."""
         return f"{self.published_at or self.retrieved_at:%Y-%m-%d} {self.sha256.hex()[:12]}"
 
 
@@ -159,13 +159,13 @@ class WatchlistVersion:
         return self.load.version
 
     def covered_categories(self, kind: SubjectKind) -> Sequence[Category]:
-        """The categories in which it names such subjects: nobody else is cleared by it (settled 4)."""
+        """The categories in which it has entries of this kind; it can clear subjects only in these (settled 4)."""
         return self.load.organisation_categories if kind == "organisation" else self.load.person_categories
 
 
 @dataclass(frozen=True, slots=True)
 class WatchlistEntry:
-    """An entry of a list, starting with one import. ``category`` of the entry is never None."""
+    """An entry of a list since one import. Its category is never None."""
 
     list: str
     listed: ListedEntity
@@ -185,7 +185,7 @@ class WatchlistImportChanges:
 
 
 class WatchlistImportRefused(WatchlistRefused):
-    """An import was refused: ``load`` has the reasons, and the current load stays."""
+    """The import was refused: ``load`` has the reasons, and the current version stays."""
 
     def __init__(self, load: WatchlistImport) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Files of a list as they lie on disk: plain, in a folder or in a zip, hashed by their content."""
+"""The files of a list on disk: plain, in a folder or in a ZIP file, hashed by their content."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,10 @@ _MOST_UNPACKED: Final = 4 << 30
 
 @dataclass(frozen=True, slots=True)
 class ImportFiles:
-    """The files of a load, plain on the disk. ``sha256``: of the hashes of all; ``day``: the latest one in a name."""
+    """The unpacked files of an import.
+
+    ``sha256``: of all files' hashes. ``data_date``: the latest date in a file name.
+    """
 
     paths: Sequence[Path]
     facts: Sequence[LoadedFile]
@@ -30,19 +33,19 @@ class ImportFiles:
 
 @contextmanager
 def open_files(places: Sequence[Path]) -> Iterator[ImportFiles]:
-    """The files at these paths; ZIP files are unpacked into a temporary folder.
+    """Yield the files at these paths; ZIP files are unpacked into a temporary folder.
 
-    Raises WatchlistRefused when one cannot be read.
+    Raises WatchlistRefused if one cannot be read.
     """
     with TemporaryDirectory(prefix="almoner-watchlist-") as folder:
         try:
             paths = [path for place in places for path in _files_at(place, Path(folder))]
             if not paths:
-                raise WatchlistRefused(f"there is no file in {places[0]}" if places else "no file was named")
+                raise WatchlistRefused(f"there is no file in {places[0]}" if places else "no file was given")
             facts = sorted((_describe_file(path) for path in paths), key=lambda one: one.sha256)
             written = max(place.stat().st_mtime for place in (*places, *paths))
         except (OSError, EOFError, BadZipFile, NotImplementedError, RuntimeError) as error:
-            raise WatchlistRefused(f"a file cannot be read ({error}): fetch it again") from error
+            raise WatchlistRefused(f"a file cannot be read ({error}): download it again") from error
         whole = sha256(b"".join(bytes.fromhex(one.sha256) for one in facts)).digest()
         days = [day for path in (*places, *paths) if (day := remote_files.date_in_name(path.name))]
         yield ImportFiles(paths, facts, whole, datetime.fromtimestamp(written, UTC), max(days, default=None))
@@ -62,7 +65,7 @@ def _unpack(archive: Path, folder: Path) -> Iterator[Path]:
     with ZipFile(archive) as packed:
         members = remote_files.list_zip_members(packed)
         if sum(one.file_size for one in members) > _MOST_UNPACKED:
-            raise WatchlistRefused(f"{archive.name} unpacks to over 4 GiB: it is no such list")
+            raise WatchlistRefused(f"{archive.name} unpacks to over 4 GiB: it is not a watch list")
         for number, member in enumerate(members):
             inner = folder / f"{archive.name}-{number}"
             inner.mkdir()

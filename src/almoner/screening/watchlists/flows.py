@@ -1,4 +1,4 @@
-"""Loading a list: its files are read, judged, and kept as its next version in one transaction."""
+"""Import a list: read and check its files, and store them as its next version in one transaction."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -33,7 +33,7 @@ from almoner.screening.watchlists.files import ImportFiles
 from almoner.screening.watchlists.ports import DatedWatchlist, WatchlistSource
 
 ReportProgress = Callable[[int], None]
-"""Told how many entries were read so far; called from another thread."""
+"""Called from another thread with the number of entries read so far."""
 RecordAudit = Callable[[Tx, WatchlistImport], Awaitable[None]]
 _EVERY: Final = 1_000
 _SHOWN_BAD: Final = 5
@@ -57,13 +57,13 @@ async def import_files(
     report: ReportProgress | None = None,
     record: RecordAudit | None = None,
 ) -> WatchlistImport:
-    """Load the files of one list as its next version, all or nothing.
+    """Import the files of a list as its next version, all or nothing.
 
-    ``published``: of which moment they are, else as they say, or as a name says. ``force`` loads what the guards are
-    against. ``fetched_from``: web addresses, where they are from such. ``record`` is called in the transaction of the
-    load, also for the load that retires a list which this one contains. Files that are what is loaded already change
-    nothing; ``refused_before``: nor do those that were refused last, which nobody is told of again.
-    Raises WatchlistImportRefused when they are no good, and WatchlistRefused when they are no such list.
+    ``published``: their publication time; default: as stated in the files or a file name. ``force``: import in spite of
+    failed checks. ``fetched_from``: the web addresses they come from. ``record`` is called in the import's transaction,
+    also for each list that this one replaces. Files that are loaded already change nothing. ``refused_before``: raise
+    at once for the files refused last, without another report. Raises WatchlistImportRefused if the checks fail, and
+    WatchlistRefused if the files are not of this list.
     """
     with files.open_files(places) as found:
         async with db.read() as tx:
@@ -100,7 +100,7 @@ def _read_entries(source: WatchlistSource, paths: Sequence[Path], report: Report
         elif one.key in read.entries:
             read.rejected.append(RejectedEntry(one.key, "the list has two entries with this number", one.key))
         elif (category := one.category or source.category) is None:
-            read.rejected.append(RejectedEntry(one.key, "the entry says nothing of its category", one.key))
+            read.rejected.append(RejectedEntry(one.key, "the entry has no category", one.key))
         else:
             read.entries[one.key] = (one, category, sha256_digest(msgspec.json.encode((one, category))))
         if report is not None and len(read.entries) % _EVERY == 0:
@@ -149,7 +149,7 @@ async def _merge(
     reasons = [*load_checks.refusal_reasons(source, *counts, (reported, before.published_at if before else None))]
     if reasons and not read.entries:
         raise WatchlistRefused(
-            f"the files hold no entry of {source.title}{_problem_suffix(read.rejected)}. To have it name nobody: "
+            f"the files contain no entry of {source.title}{_problem_suffix(read.rejected)}. To remove all its entries: "
             f"`almoner watchlists retire {source.code}`"
         )
     if reasons and not force:
@@ -161,18 +161,18 @@ async def _merge(
 
 
 def _uncertain_removals(missing: set[str], bad: Sequence[RejectedEntry], *, force: bool) -> set[str]:
-    """Those of the missing entries that may be among what could not be read: all of them while one has no number."""
+    """The missing entries that may be among the unreadable ones: all of them if one of those has no key."""
     if not force and any(one.key is None for one in bad):
         return missing
     return missing & {one.key for one in bad if one.key is not None}
 
 
 async def _ensure_not_subsumed(tx: Tx, code: str) -> None:
-    """Raises WatchlistRefused where a list is loaded that contains this one: one body would be asked about twice."""
+    """Raise WatchlistRefused if a loaded list contains this one: reviewers would see each match twice."""
     whole = SUBSUMED_LISTS.get(code)
     current = await store.find_current_load(tx, whole) if whole else None
     if current is not None and current.entries:
-        raise WatchlistRefused(f"{whole} is loaded and has all that {code} has: nobody need be asked twice")
+        raise WatchlistRefused(f"{whole} is loaded and contains all entries of {code}: do not load both")
 
 
 async def _retire_subsumed(tx: Tx, load: WatchlistImport) -> list[WatchlistImport]:
@@ -185,7 +185,7 @@ async def _retire_subsumed(tx: Tx, load: WatchlistImport) -> list[WatchlistImpor
 
 
 async def _refuse(tx: Tx, load: WatchlistImport, reasons: Sequence[str]) -> WatchlistImport:
-    """Store that these files were no good, and tell it."""
+    """Store the refused import and emit its event."""
     refused = replace(load, status="refused", added=0, removed=0, changed=0, reasons=tuple(reasons))
     await store.insert_load(tx, refused)
     await outbox.emit_internal(tx, REFUSED, WatchlistImportEvent(load.list, load.id))
@@ -193,7 +193,7 @@ async def _refuse(tx: Tx, load: WatchlistImport, reasons: Sequence[str]) -> Watc
 
 
 async def _replace(tx: Tx, load: WatchlistImport, ended: Sequence[str], fresh: Sequence[WatchlistEntry]) -> None:
-    """Have a list say from this load on what it brought, and no more what it ended."""
+    """Replace the entries of a list: end some, start others, and make the import current."""
     await store.insert_load(tx, load)
     await store.end_entries(tx, load.list, ended, load.id)
     await store.insert_entries(tx, fresh)
@@ -205,7 +205,7 @@ async def retire_list(tx: Tx, code: str) -> WatchlistImport:
     """Retire a list, keeping its versions. Raises WatchlistRefused if it has no entries."""
     current = await store.lock_current_load(tx, code)
     if current is None or not current.entries:
-        raise WatchlistRefused(f"{code!r} names nobody: `almoner watchlists status` shows the lists that are loaded")
+        raise WatchlistRefused(f"{code!r} has no entries: `almoner watchlists status` shows the lists that are loaded")
     keys = list(await store.entry_content_hashes(tx, code))
     load = WatchlistImport(
         id=tx.new_id(),
@@ -239,7 +239,7 @@ def _categories(source: WatchlistSource, read: _ReadEntries) -> tuple[Category, 
 
 
 def _covered_categories(read: _ReadEntries, kind: SubjectKind) -> tuple[Category, ...]:
-    """The categories in which somebody of this kind is listed: nobody else is cleared by the list (settled 4)."""
+    """The categories with entries of this kind; the list can clear subjects only in these (settled 4)."""
     held = {category for listed, category, _ in read.entries.values() if listed.kind in KINDS_BY_SUBJECT[kind]}
     return tuple(one for one in CATEGORIES if one in held)
 

@@ -1,4 +1,4 @@
-"""Lists that refresh themselves, and what follows when files of one are refused."""
+"""Jobs of watch lists: scheduled refreshes, and the email after refused files."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -22,7 +22,7 @@ tasks: Final = Tasks()
 
 @tasks.reacts_to(REFUSED)
 async def on_load_refused(tx: Tx, refused: Sequence[WatchlistImportEvent]) -> None:
-    """Mail every administrator that a list was not replaced, and why."""
+    """Email every administrator that a list was not replaced, and why."""
     administrators = await operators.list_administrators(tx)
     for reported in refused:
         load = await service.get_load(tx, reported.load)

@@ -1,4 +1,4 @@
-"""Whether what was read of a list may take the place of what is loaded."""
+"""Check whether the data read may replace the current version of a list."""
 
 from collections.abc import Iterator
 from datetime import datetime

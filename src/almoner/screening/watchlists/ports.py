@@ -13,7 +13,7 @@ class WatchlistSource(Protocol):
 
     @property
     def code(self) -> str:
-        """Its name on the command line: ``ofac-sdn``."""
+        """Its code on the command line: ``ofac-sdn``."""
         ...
 
     @property
@@ -23,7 +23,7 @@ class WatchlistSource(Protocol):
 
     @property
     def licence(self) -> str:
-        """Under what its data may be used."""
+        """The licence of its data."""
         ...
 
     @property
@@ -33,16 +33,16 @@ class WatchlistSource(Protocol):
 
     @property
     def unverified(self) -> bool:
-        """Written from the layout alone, never run on a real file."""
+        """Whether the reader was written from the file layout only, and never run on a real file."""
         ...
 
     @property
     def min_entries(self) -> int:
-        """Entries that every whole list has at least; fewer are a list that was cut off."""
+        """The least number of entries of a complete list; fewer mean that the file is truncated."""
         ...
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
-        """The entries, one at a time. Raises WatchlistRefused when the files are no such list."""
+        """Read the entries one by one. Raises WatchlistRefused if the files are not of this list."""
         ...
 
 

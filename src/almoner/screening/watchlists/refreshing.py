@@ -1,4 +1,4 @@
-"""Lists that refresh themselves: fetched on a schedule, loaded when they changed, one at a time."""
+"""Refresh lists on a schedule: fetch their files, and import them if they changed, one list at a time."""
 
 import asyncio
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ REFRESH: Final = JobKind("watchlists.refresh", RefreshWatchlist)
 _LANE: Final = "watchlists"
 _SCHEDULE: Final = audit.Actor("system", REFRESH.name)
 _FETCHING_SECONDS: Final = 1_800.0
-"""Of what a job may take; what has come is kept, and the next turn goes on from there."""
+"""The time limit of one job; what was fetched is kept, and the next job continues there."""
 _LIMIT: Final = timedelta(hours=1)
 
 PlannedRefresh = ScheduledRefresh[WatchlistSource]
@@ -43,7 +43,7 @@ PlannedRefresh = ScheduledRefresh[WatchlistSource]
 
 @dataclass(frozen=True, slots=True)
 class WatchlistRefreshContext:
-    """What refreshing needs. ``folder``: where fetched files lie, a folder for each list."""
+    """What refreshing needs. ``folder``: has a folder of fetched files for each list."""
 
     plan: Sequence[PlannedRefresh]
     outbound: OutboundClient
@@ -61,7 +61,7 @@ async def refresh_watchlist(
     """Fetch the files of a list and load them when one has changed."""
     planned = next((one for one in refresh_context.plan if one.source == job.details.list), None)
     if planned is None:
-        return JobDone()  # the schedule no longer names it
+        return JobDone()  # no longer in the schedule
     folder, real_now = refresh_context.folder / planned.source, context.db.deployment.clock.real_now
     try:
         async with asyncio.timeout(_FETCHING_SECONDS):
@@ -71,7 +71,7 @@ async def refresh_watchlist(
             ]
         status = await _load(context.db, planned, files)
     except TimeoutError:
-        return JobRetry(timedelta(), "its files are still coming")
+        return JobRetry(timedelta(), "its files are still downloading")
     except WatchlistImportRefused as error:
         await _record_attempt(refresh_context, context.db, planned, "refused", "; ".join(error.load.reasons))
     except (FetchRefused, WatchlistRefused) as error:
@@ -120,7 +120,7 @@ async def is_scheduled(tx: Tx, watchlist_code: str) -> bool:
 
 
 async def enqueue_refresh(tx: Tx, watchlist_code: str) -> None:
-    """Have a list fetched and loaded now, if its publisher sends something else."""
+    """Enqueue a refresh of a list now; unchanged files change nothing."""
     await REFRESH.enqueue(tx, RefreshWatchlist(watchlist_code), lane=_LANE, unique=watchlist_code)
 
 
@@ -129,7 +129,7 @@ async def _next_due_at(refresh_context: WatchlistRefreshContext, tx: Tx) -> date
 
 
 async def _enqueue(refresh_context: WatchlistRefreshContext, tx: Tx) -> int:
-    """Enqueue a job to refresh what is due; without a plan, remove what an earlier one left. Deals with no record."""
+    """Enqueue a job for each list that is due; an empty plan clears the schedule. Processes no records."""
     due = await store_refresh.claim_due_lists(tx, refresh_context.plan)
     await queue.enqueue_jobs(tx, [REFRESH.new_job(RefreshWatchlist(one), lane=_LANE, unique=one) for one in due])
     return 0

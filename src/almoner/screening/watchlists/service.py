@@ -1,4 +1,4 @@
-"""What other parts ask of watch lists."""
+"""Public functions of watch lists."""
 
 from typing import Final
 from uuid import UUID
@@ -37,7 +37,7 @@ async def get_load_changes(tx: Tx, load_id: UUID) -> WatchlistImportChanges:
 
 
 async def get_load(tx: Tx, load_id: UUID) -> WatchlistImport:
-    """One load. Raises NotFound."""
+    """One import. Raises NotFound."""
     found = await store.find_load(tx, load_id)
     if found is None:
         raise NotFound
@@ -45,7 +45,7 @@ async def get_load(tx: Tx, load_id: UUID) -> WatchlistImport:
 
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
-    """Collect metrics: the age of each list, and the outcomes of its loads."""
+    """Collect metrics: the age of each list, and the outcomes of its imports."""
     for version in await store.list_versions(tx):
         reported = version.load.published_at or version.load.retrieved_at
         telemetry.watchlists.age.labels(version.code).set(max(0.0, (tx.now - reported).total_seconds()))

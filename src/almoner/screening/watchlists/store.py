@@ -1,4 +1,4 @@
-"""SQL for watch lists: their versions, and the entries of each version."""
+"""SQL for watch lists: their imports, and the entries of each."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -31,11 +31,11 @@ _ENTRY: Final = """
 """
 _AT_ONCE: Final = 2_000
 _LOCK: Final = 0x77_6C_69_73_74
-"""Of whoever is compared with the current versions, shared; of a load that is to become one, alone."""
+"""An advisory lock: shared by screenings against the current versions, exclusive for an import that becomes current."""
 
 
 async def upsert_list(tx: Tx, source: WatchlistSource) -> WatchlistImport | None:
-    """Store a list with its reader's declaration and lock it; returns its current load."""
+    """Store a list with its reader's declaration and lock it; returns its current import."""
     await tx.execute(
         """
         insert into watchlist (code, title, licence, unverified) values ($1, $2, $3, $4)
@@ -55,7 +55,7 @@ async def upsert_list(tx: Tx, source: WatchlistSource) -> WatchlistImport | None
 
 
 async def find_current_load(tx: Tx, code: str) -> WatchlistImport | None:
-    """The current load of a list."""
+    """The current import of a list; None if there is none."""
     row = await tx.fetchrow(
         f"select {_LOAD} from watchlist_load l join watchlist w on w.current_load_id = l.id where w.code = $1", code
     )
@@ -63,13 +63,13 @@ async def find_current_load(tx: Tx, code: str) -> WatchlistImport | None:
 
 
 async def lock_current_load(tx: Tx, code: str) -> WatchlistImport | None:
-    """The current load of a list, which nobody else changes until the transaction ends."""
+    """Lock a list until the transaction ends and return its current import."""
     await tx.execute("select from watchlist where code = $1 for no key update", code)
     return await find_current_load(tx, code)
 
 
 async def insert_load(tx: Tx, load: WatchlistImport) -> None:
-    """Store a load."""
+    """Store an import."""
     await tx.execute(
         """
         insert into watchlist_load (id, list, status, published_at, retrieved_at, loaded_at, sha256, files, categories,
@@ -100,7 +100,7 @@ async def insert_load(tx: Tx, load: WatchlistImport) -> None:
 
 
 async def set_current_load(tx: Tx, load: WatchlistImport) -> None:
-    """Make a load the current one of its list; waits for running screenings."""
+    """Make an import the current one of its list; waits for running screenings."""
     await tx.execute("select pg_advisory_xact_lock($1)", _LOCK)
     await tx.execute("update watchlist set current_load_id = $2 where code = $1", load.list, load.id)
 
@@ -114,7 +114,7 @@ async def entry_content_hashes(tx: Tx, code: str) -> Mapping[str, bytes]:
 
 
 async def end_entries(tx: Tx, code: str, keys: Sequence[str], load_id: UUID) -> None:
-    """End these entries with the current import."""
+    """End these entries with this import."""
     await tx.execute(
         """
         update watchlist_entry set until_load_id = $3
@@ -127,7 +127,7 @@ async def end_entries(tx: Tx, code: str, keys: Sequence[str], load_id: UUID) -> 
 
 
 async def insert_entries(tx: Tx, entries: Iterable[WatchlistEntry]) -> None:
-    """Start these entries with the current import."""
+    """Start these entries with this import."""
     waiting = iter(entries)
     while batch := list(islice(waiting, _AT_ONCE)):
         await tx.execute(
@@ -166,10 +166,10 @@ def _values(entry_id: UUID, one: WatchlistEntry) -> dict[str, object]:
 
 
 async def current_load_ids(tx: Tx) -> Mapping[str, UUID]:
-    """Which load of each list is current. A load that is about to become so waits for the transaction's end.
+    """The current import of each list. No other import becomes current until the transaction ends.
 
-    So whoever is compared with a version is there to be compared again when the next one is announced, be it the first
-    of its list. The lock comes in a statement of its own: what is read after it is what was committed before it.
+    So a screening is stored before the next version is announced, and is repeated for it. The lock has a statement of
+    its own: what is read after it was committed before it.
     """
     await tx.execute("select pg_advisory_xact_lock_shared($1)", _LOCK)
     rows = await tx.fetch("select code, current_load_id from watchlist where current_load_id is not null")
@@ -177,7 +177,7 @@ async def current_load_ids(tx: Tx) -> Mapping[str, UUID]:
 
 
 async def list_versions(tx: Tx) -> list[WatchlistVersion]:
-    """The lists as they are loaded, by their codes."""
+    """The current versions of the lists, by code."""
     rows = await tx.fetch(
         f"""
         select w.code, w.title, w.licence, w.unverified, {_LOAD} from watchlist w
@@ -188,7 +188,7 @@ async def list_versions(tx: Tx) -> list[WatchlistVersion]:
 
 
 async def list_refused_loads(tx: Tx) -> list[WatchlistImport]:
-    """The newest load of each list, if it was refused."""
+    """The newest import of each list, if it was refused."""
     rows = await tx.fetch(
         f"""
         select {_LOAD} from watchlist w cross join lateral (
@@ -200,7 +200,7 @@ async def list_refused_loads(tx: Tx) -> list[WatchlistImport]:
 
 
 async def list_loads(tx: Tx, code: str | None, limit: int) -> list[WatchlistImport]:
-    """The newest loads, newest first."""
+    """The newest imports, newest first."""
     rows = await tx.fetch(
         f"select {_LOAD} from watchlist_load l where $1::text is null or list = $1 order by id desc limit $2",
         code,
@@ -210,13 +210,13 @@ async def list_loads(tx: Tx, code: str | None, limit: int) -> list[WatchlistImpo
 
 
 async def find_load(tx: Tx, load_id: UUID) -> WatchlistImport | None:
-    """One load."""
+    """Find an import; None if there is none."""
     row = await tx.fetchrow(f"select {_LOAD} from watchlist_load l where id = $1", load_id)
     return _load(row) if row else None
 
 
 async def has_coverage_changed(tx: Tx, load_id: UUID) -> bool:
-    """Whether an import covers different categories than the previous one, for organisations or people."""
+    """Whether an import covers other categories than the previous one, for organisations or people."""
     return bool(
         await tx.fetchval(
             """
@@ -233,7 +233,7 @@ async def has_coverage_changed(tx: Tx, load_id: UUID) -> bool:
 
 
 async def list_current_entries(tx: Tx, code: str, after: str, limit: int) -> list[WatchlistEntry]:
-    """Current entries of a list in the order of their keys."""
+    """List current entries of a list by key."""
     rows = await tx.fetch(
         f"""
         select {_ENTRY} from watchlist_entry
@@ -259,7 +259,7 @@ async def entries_ended_by_load(tx: Tx, load_id: UUID) -> list[WatchlistEntry]:
 
 
 async def find_entries(tx: Tx, code: str, keys: Sequence[str]) -> list[WatchlistEntry]:
-    """Current entries by their keys."""
+    """Find current entries by their keys."""
     rows = await tx.fetch(
         f"select {_ENTRY} from watchlist_entry where list = $1 and entry_key = any($2) and until_load_id is null",
         code,
@@ -269,7 +269,7 @@ async def find_entries(tx: Tx, code: str, keys: Sequence[str]) -> list[Watchlist
 
 
 async def query_metrics(tx: Tx) -> list[tuple[str, str, int]]:
-    """Count the loads of each list by outcome."""
+    """Count the imports of each list by outcome."""
     rows = await tx.fetch("select list, status, count(*) from watchlist_load group by list, status")
     return [(row["list"], row["status"], row["count"]) for row in rows]
 

@@ -1,4 +1,4 @@
-"""SQL for the schedule on which lists refresh themselves."""
+"""SQL for the refresh schedule of watch lists."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -34,7 +34,7 @@ async def next_due_at(tx: Tx, plan: Plan) -> datetime | None:
 async def claim_due_lists(tx: Tx, plan: Plan) -> list[str]:
     """Update the table to match the schedule and claim due lists; each is next due after its interval.
 
-    One that is new in the schedule is due at once.
+    A new list in the schedule is due at once.
     """
     await tx.execute("delete from watchlist_refresh where list <> all($1::text[])", [one.source for one in plan])
     await tx.execute(

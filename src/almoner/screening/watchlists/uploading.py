@@ -1,4 +1,4 @@
-"""Watch list files that an operator uploads in the console: imported by a job, as the command imports files."""
+"""Import watch list files that an operator uploads in the console, in a job."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _LIMIT: Final = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class WatchlistUploadContext:
-    """What importing needs. ``get_source``: how files of a list are read. Raises WatchlistRefused."""
+    """What importing needs. ``get_source``: returns the reader of a list. Raises WatchlistRefused."""
 
     blobs: BlobStore
     get_source: Callable[[str], WatchlistSource]
@@ -85,5 +85,5 @@ async def _import(db: Database, source: WatchlistSource, upload: ImportUpload, p
 
 
 async def enqueue_import(tx: Tx, upload_id: UUID) -> None:
-    """Have an uploaded file imported."""
+    """Enqueue the import of an uploaded file."""
     await IMPORT_UPLOAD.enqueue(tx, ImportUploadJob(upload_id), lane=_LANE, unique=str(upload_id))

@@ -59,7 +59,7 @@ def _files(name: str, content: bytes, layers: int) -> Iterator[tuple[str, bytes]
                 members = list(_zip_members(packed))
     except _BROKEN as error:
         encrypted = "password" in str(error) or "encrypted" in str(error)
-        why = "is protected by a password: unpack it first" if encrypted else "cannot be unpacked: fetch it again"
+        why = "is protected by a password: unpack it first" if encrypted else "cannot be unpacked: download it again"
         raise StatementError(f"{name or 'The archive'} {why}.") from error
     for inner, data in members:
         yield from _files(inner, data, layers - 1)
