@@ -1,7 +1,7 @@
 """Shared by readers of IRS files: numbers, addresses without persons, and its three lists without a header.
 
 Publication 78, the revocations and the 990-N notices are published together, look alike and do not state their names,
-so that they can be confused: the fields of the first lines tell them apart.
+so they are easily confused: the fields of their first lines distinguish them.
 """
 
 import re
@@ -16,7 +16,7 @@ from almoner.nonprofits.registers.ports import SourceFile
 
 ENCODING: Final = "utf-8-sig"
 WHOLE_PART: Final = "all"
-"""The part of a list that comes in one file."""
+"""The part of a list that is published as one file."""
 
 EIN_PROBLEM: Final = "the EIN is not nine digits, or is 000000000"
 _NAME_PROBLEM: Final = "the name holds characters that are not UTF-8, or NUL"
@@ -24,12 +24,12 @@ _NAME_PROBLEM: Final = "the name holds characters that are not UTF-8, or NUL"
 _LOOKED_AT: Final = 50
 _LONGEST_KEPT: Final = 2000
 _NOBODY: Final = "000000000"
-# "In care of" is mostly a person, wherever in a line it was typed; the house number or box behind it is the address.
+# "In care of" usually names a person, wherever it is in a line; the house number or box after it is the address.
 _CARE_OF: Final = re.compile(
     r"(?:^|(?<=\s))(?:C/O|C-O\b|%|ATTN\b:?|IN CARE OF\b).*?(?=\s(?:\d|P\.? ?O\b|BOX\b|STE\b|SUITE\b|APT\b|UNIT\b)|$)",
     re.IGNORECASE,
 )
-# Trustees and officers stand in the second line of a name as if they were it, mostly behind a person: "ROE JANE TTEE".
+# Trustees and officers are in the second line of a name, mostly after a person's name: "ROE JANE TTEE".
 _OFFICE: Final = (
     r"(?:TTEES?|TRUSTEES?|EXECUTORS?|CHAIRMAN|PRES(?:IDENT)?|TREAS(?:URER)?|SEC(?:RETARY|Y)?"
     r"|EXEC(?:UTIVE)? DIR(?:ECTOR)?)"
@@ -56,7 +56,7 @@ def has_invalid_characters(text: str) -> bool:
 
 
 def find_row_problem(ein: str, name: str) -> str | None:
-    """The problem with the two fields that a row must have; None if they are valid."""
+    """The problem with the two required fields of a row; None if they are valid."""
     if not is_ein(ein):
         return EIN_PROBLEM
     if not name:
@@ -66,7 +66,7 @@ def find_row_problem(ein: str, name: str) -> str | None:
 
 def strip_care_of_line(text: str) -> str:
     """A line of an address or name; empty if it names a person ("care of")."""
-    # Nearly every line has none of these, and there are millions of lines.
+    # Most lines contain none of these, and there are millions of lines.
     if (
         "/" in text
         or "%" in text
@@ -92,7 +92,7 @@ def strip_care_of_suffix(name: str) -> str:
 
 
 def format_zip_code(zip_code: str) -> str | None:
-    """ZIP+4 as people write it: without the extension where that is unknown, None where all is."""
+    """ZIP+4 as people write it: without the extension if that is unknown; None if all of it is."""
     five, _, four = zip_code.partition("-")
     if not five.strip("0"):
         return None
@@ -101,7 +101,7 @@ def format_zip_code(zip_code: str) -> str | None:
 
 @lru_cache(maxsize=8192)
 def format_iso_date(year: str, month: int, day: str) -> str | None:
-    """The day as ``2017-11-15``; None when the calendar has no such day."""
+    """The date as ``2017-11-15``; None if the calendar has no such day."""
     try:
         return date(int(year), month, int(day)).isoformat()
     except ValueError:
@@ -142,7 +142,7 @@ _LIST_FORMATS: Final = (PUB78, REVOCATIONS, NOTICES)
 def read_rows(file: SourceFile, form: ListFormat) -> Iterator[tuple[int, list[str]]]:
     """(line, fields) of each line that is not blank.
 
-    Raises ImportRefused when the file is another one than ``form`` says, is empty, or ends in the middle of a line.
+    Raises ImportRefused if the file is not in ``form``, is empty, or ends in the middle of a line.
     """
     numbered = _lines(file)
     first = list(islice(numbered, _LOOKED_AT))
@@ -177,7 +177,7 @@ def _check_format(file: SourceFile, form: ListFormat, first: Sequence[Sequence[s
 
 
 def guess_file_format(line: str) -> str:
-    """A guess at a file of another form by its first line, for the sentence that refuses it."""
+    """The guessed format of a file by its first line, for the sentence that refuses it."""
     if not line:
         return "it is empty"
     if "\x00" in line or "\ufffd" in line:
@@ -202,6 +202,6 @@ def build_rejected_row(
 
 
 def leading_number_fields(fields: Sequence[str]) -> list[str]:
-    """The number at the start of a row whose fields are misplaced, if there is one."""
+    """The leading field of a row whose fields are misplaced, if it is a number."""
     first = fields[0].strip() if fields else ""
     return [first] if first.isascii() and first.isdigit() else []

@@ -1,4 +1,4 @@
-"""Adapters with large libraries, which are created at their first call or at setup."""
+"""Adapters with large libraries, created when they are first used or when they are set up."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 
 
 def make_on_first_use(make: Callable[[], _T], ready: object = None) -> _T:
-    """An object that ``make`` creates when a method is first called that ``ready`` lacks."""
+    """Return a proxy that calls ``make`` when an attribute is first used that ``ready`` does not have."""
     return cast("_T", _MadeOnFirstUse(make, ready))
 
 
@@ -45,8 +45,8 @@ def build_stripe_provider(
     pages_url: str,
     identity: DeploymentIdentity,
 ) -> "StripeProvider":
-    """Stripe, for an account that is set up. To be called inside the event loop."""
-    from almoner.adapters.payments_stripe import StripeProvider  # only where there is an account: 36 MB
+    """Build the Stripe adapter. Call it inside the event loop."""
+    from almoner.adapters.payments_stripe import StripeProvider  # only with a Stripe account: 36 MB
     from almoner.adapters.stripe_client import StripeConnection
 
     line = StripeConnection(key, api_url, identity=identity)
@@ -54,7 +54,7 @@ def build_stripe_provider(
 
 
 def build_storage(url: str | None, folder: Path, endpoint: str | None = None) -> Storage:
-    """The storage that a setting names. Raises ValueError for an invalid object store URL."""
+    """Build the storage that a setting names. Raises ValueError for an invalid object store URL."""
 
     def make() -> Storage:
         from almoner.adapters.storage_objects import open_storage  # on first use: 4 MB
@@ -63,12 +63,12 @@ def build_storage(url: str | None, folder: Path, endpoint: str | None = None) ->
 
     parts = urlsplit(url or "")
     if parts.scheme not in {"", "file"}:
-        return make()  # what deployments say of themselves is read at once
+        return make()  # deployment records are read at once
     return make_on_first_use(make, FolderDeploymentRecords((Path(parts.path) if url else folder).absolute()))
 
 
 def build_mail_hosts() -> MailHosts:
-    """Looks up mail hosts in DNS."""
+    """Build the DNS lookup of mail hosts."""
 
     def make() -> MailHosts:
         from almoner.adapters.mail_hosts_dns import DnsMailHosts  # on first use: 2 MB

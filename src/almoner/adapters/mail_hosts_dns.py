@@ -1,4 +1,4 @@
-"""Looks up whether a domain accepts email, in DNS (RFC 5321 5.1, RFC 7505)."""
+"""Look up in DNS whether a domain accepts email (RFC 5321 5.1, RFC 7505)."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ _SECONDS: Final = 5.0
 
 
 class DnsMailHosts:
-    """Queries the system's DNS resolvers, or given ones."""
+    """Queries the system's DNS resolvers, or the given ones."""
 
     def __init__(self, nameservers: list[str] | None = None, port: int = 53) -> None:
         self._resolver = Resolver(configure=nameservers is None)
@@ -32,7 +32,7 @@ class DnsMailHosts:
             return False
         except (DNSException, OSError):
             return None
-        return any(record.exchange.to_text() != "." for record in answer)  # a null MX takes none
+        return any(record.exchange.to_text() != "." for record in answer)  # a null MX accepts no email
 
     async def _has_address(self, domain: str) -> bool | None:
         for kind in ("A", "AAAA"):

@@ -3,7 +3,7 @@
 from typing import Final
 
 _NEVER: Final = ".invalid"
-"""RFC 6761 6.4: no domain below it exists, so that the other answer can be tried too."""
+"""RFC 6761 6.4: no domain below it exists; used to test the negative result."""
 
 
 class SandboxMailHosts:

@@ -11,12 +11,12 @@ from almoner.platform.outbound import mail as mails
 from almoner.platform.outbound.mail import Mail, MailRefused
 
 UNDELIVERABLE: Final = "test_undeliverable"
-"""Before the at sign of an address: emails to it are rejected."""
+"""The local part of addresses to which emails are rejected."""
 _URL: Final = re.compile(r"https?://[^\s<>\"]*[^\s<>\".,;:!?)]")
 
 
 class SandboxMailbox:
-    """A MailTransport into the table sandbox_mail."""
+    """A MailTransport that stores emails in the table sandbox_mail."""
 
     def __init__(self, database: Database, sender: str) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""Mails over SMTP: TLS from the first byte (smtps) or by STARTTLS (smtp); plain only to this very machine."""
+"""Send emails over SMTP with TLS (smtps) or STARTTLS (smtp); without encryption only to this machine."""
 
 import asyncio
 import ssl
@@ -69,7 +69,7 @@ class SmtpTransport:
         except aiosmtplib.SMTPRecipientsRefused as error:
             _raise_delivery_error(all(refusal.code >= 500 for refusal in error.recipients), error)
         except aiosmtplib.SMTPAuthenticationError as error:
-            # Our own credentials: mending the setting lets the mail go.
+            # Wrong credentials of our own: the email can be sent once the setting is corrected.
             raise MailDelayed("the mail server refused the credentials of ALMONER_MAIL_URL") from error
         except aiosmtplib.SMTPResponseException as error:
             _raise_delivery_error(error.code >= 500, error)
@@ -77,7 +77,7 @@ class SmtpTransport:
             raise MailDelayed(f"the mail server could not be used: {type(error).__name__}") from error
 
     async def check(self) -> str:
-        """Connect, encrypt and sign in as for an email, without sending one. Raises what fails."""
+        """Connect, encrypt and authenticate as for an email, without sending one. Raises the error that occurs."""
         async with asyncio.timeout(self._patience):
             async with await self._connection() as server:
                 await server.noop()
@@ -91,7 +91,7 @@ class SmtpTransport:
         return aiosmtplib.SMTP(
             hostname=self._host,
             sock=connection,
-            local_hostname=self._domain,  # it would look our own name up otherwise
+            local_hostname=self._domain,  # otherwise smtplib looks up our own name
             username=self._user,
             password=self._password,
             use_tls=self._implicit_tls,
@@ -109,7 +109,7 @@ class SmtpTransport:
         message["To"] = recipient
         if mail.reply_to:
             message["Reply-To"] = mail.reply_to
-        # A line end would begin another header.
+        # A line end would start another header.
         message["Subject"] = Header(" ".join(mail.subject.split()), "utf-8", header_name="Subject").encode()
         message["Date"] = format_datetime(self._clock.real_now())
         message["Message-ID"] = f"<{sha256(mail.key.encode()).hexdigest()[:32]}@{self._domain}>"

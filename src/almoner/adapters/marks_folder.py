@@ -1,4 +1,4 @@
-"""Deployment records in a folder of documents, read and written without the storage library."""
+"""Deployment records in a folder, read and written without the object storage library."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ _FOLDER: Final = "marks"  # as adapters.storage_objects has it
 
 
 class FolderDeploymentRecords:
-    """The marks of a storage on this machine's disk, or on one that it shares."""
+    """Deployment records on a local or shared disk."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / _FOLDER
@@ -26,14 +26,14 @@ class FolderDeploymentRecords:
             raise StorageUnavailable from error
 
     async def write_deployment_record(self, name: str, content: bytes) -> None:
-        """Write a deployment's mark, replacing the old one."""
+        """Write a deployment record, replacing the old one."""
         try:
             await run_in_detached_thread(lambda: self._write(name, content))
         except OSError as error:
             raise StorageUnavailable from error
 
     async def list_deployment_records(self) -> list[str]:
-        """List the names of all marks."""
+        """List the names of all deployment records."""
         try:
             return await run_in_detached_thread(
                 lambda: [file.name for file in self._folder.iterdir() if "." not in file.name]

@@ -1,4 +1,4 @@
-"""No simulated donor pays where payments are those of a provider in the world."""
+"""No payment simulator: with a real payment provider there are no simulated donors."""
 
 from almoner.giving.checkout.donations.domain import InvalidState
 

@@ -1,4 +1,4 @@
-"""A donor at the built-in payment provider, for the sandbox's simulated donations."""
+"""Simulates a donor at the built-in payment provider, for the sandbox's simulated donations."""
 
 from typing import Final
 
@@ -8,40 +8,40 @@ from almoner.provider_test import service as provider_test
 from almoner.provider_test.domain import Card, CardForm, CardOutcome, DeclineReason
 
 _GOOD_FOR_YEARS: Final = 5
-"""A plan of some years is simulated without a card that expires by itself."""
+"""The validity of a simulated card in years: recurring donations of some years need no new card."""
 
 
 class TestPaymentSimulator:
     """Uses the provider's pages as a donor would, without a browser."""
 
-    __test__ = False  # no test class, whatever its name says
+    __test__ = False  # not a test class
 
     def __init__(self, db: Database) -> None:
         self._db = db
 
     async def open_dispute(self, payment: str) -> str | None:
-        """The donor's bank wants a paid payment back; the dispute's status, None when nothing is left to dispute."""
+        """Open a dispute of a paid payment; returns the dispute's status, None if there is nothing left to dispute."""
         async with self._db.write() as tx:
             opened = await provider_test.open_dispute(tx, payment)
         return opened.status if opened else None
 
     async def decide_dispute(self, payment: str, *, won: bool) -> None:
-        """The donor's bank decides over an open dispute."""
+        """Decide an open dispute as the donor's bank."""
         async with self._db.write() as tx:
             await provider_test.decide_dispute(tx, payment, won=won)
 
     async def fail_next_charge(self, customer: str, payment_method: str, code: str) -> bool:
-        """The next charge of a saved card is declined."""
+        """Make the next charge of a saved card fail."""
         async with self._db.write() as tx:
             return await provider_test.fail_next_charge(tx, customer, payment_method, DeclineReason(code))
 
     async def expire_card(self, customer: str, payment_method: str) -> bool:
-        """A saved card expires."""
+        """Expire a saved card."""
         async with self._db.write() as tx:
             return await provider_test.expire_card(tx, customer, payment_method)
 
     async def renew_card(self, customer: str, payment_method: str) -> bool:
-        """The bank of a saved card renews it."""
+        """Renew a saved card as its bank does."""
         async with self._db.write() as tx:
             return await provider_test.renew_card(tx, customer, payment_method)
 

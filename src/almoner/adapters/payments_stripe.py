@@ -1,8 +1,8 @@
-"""Stripe as a payment provider: Checkout by redirect, with its official library.
+"""Stripe as a payment provider: redirects to Stripe Checkout, using its official library.
 
-A payment is a Checkout Session; the PaymentIntent behind it, which exists once somebody has tried to pay, is another
-name of it. A charge of a saved card is a PaymentIntent alone. What Stripe answers is read strictly; what it does not
-say in the form that we know is a failure.
+A payment is a Checkout Session; its PaymentIntent, which exists once somebody has tried to pay, is another ID of it. A
+charge of a saved card is a PaymentIntent alone. Responses from Stripe are validated strictly; an unexpected form is a
+failure.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -83,7 +83,7 @@ from almoner.kit.money import Money
 
 _NAME: Final = "stripe"
 _ATTEMPTS_KEY: Final = "almoner_tries"
-"""The key of how many cards may be tried on it: Stripe does not count, so this adapter does (H6)."""
+"""The metadata key of the limit of card attempts: Stripe has no such limit, so this adapter counts (H6)."""
 _LONGEST_NAME: Final = 250
 _PAGE: Final = 100
 _NOT_ARRIVED: Final = frozenset({"failed", "canceled"})
@@ -116,7 +116,7 @@ _SAVED: Final = "off_session"
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A payment of ours: a Checkout Session, or a charge of a saved card. ``id``: what we keep it as."""
+    """One of our payments: a Checkout Session, or a charge of a saved card. ``id``: the ID we store."""
 
     id: str
     currency: str
@@ -126,7 +126,7 @@ class _Found:
 
 
 class StripeProvider:
-    """Speaks to Stripe with the account's key; made and closed inside the event loop."""
+    """The Stripe client with the account's key; created and closed inside the event loop."""
 
     def __init__(
         self,
@@ -137,11 +137,11 @@ class StripeProvider:
         mark: str,
         pages_url: str = "https://checkout.stripe.com",
     ) -> None:
-        """``pages_url``: scheme and host of its pages, which is the account's own domain if it has one there.
+        """``pages_url``: scheme and host of Stripe's pages, or the account's own domain for them.
 
-        ``mark``: what tells this installation from others at the same account.
+        ``mark``: identifies this deployment among others at the same account.
 
-        Raises CurrencyTableMismatch: then nothing starts.
+        Raises CurrencyTableMismatch; then the service does not start.
         """
         stripe_currencies.check_currency_table()
         self._line = line
@@ -195,7 +195,7 @@ class StripeProvider:
         return True, f"told at {url}"
 
     async def create(self, order: PaymentOrder) -> ProviderPayment:
-        """A new open payment, or the one made earlier with this key. Raises ProviderFailure."""
+        """Create an open payment, or return the one created earlier with this key. Raises ProviderFailure."""
         params = _session_params(order, self._mark)
         with translate_errors("a new payment"):
             answer = await self._line.client.v1.checkout.sessions.create_async(params, {"idempotency_key": order.key})
@@ -205,9 +205,9 @@ class StripeProvider:
         return result
 
     async def fetch(self, payment: str) -> ProviderPayment:
-        """The current state of a payment.
+        """Fetch the current state of a payment.
 
-        If its card attempts are used up, it is closed for more (H6). Raises NoSuchPayment, ProviderFailure.
+        If its card attempts are used up, it is closed (H6). Raises NoSuchPayment, ProviderFailure.
         """
         session = (await self._find(payment)).paid_on
         if isinstance(session, OffSessionIntent):
@@ -218,7 +218,7 @@ class StripeProvider:
         return self._shown(session, attempts)
 
     async def cancel(self, payment: str) -> ProviderPayment:
-        """End a payment that is not paid. Raises NoSuchPayment, ProviderFailure."""
+        """Cancel an unpaid payment. Raises NoSuchPayment, ProviderFailure."""
         session = (await self._find(payment)).paid_on
         if isinstance(session, OffSessionIntent):
             return stripe_saved_methods.shown(await self._saved_methods.cancel(session))
@@ -227,18 +227,18 @@ class StripeProvider:
         return self._shown(session, await self._tries(session))
 
     async def charge_off_session(self, charge: OffSessionCharge) -> ProviderPayment:
-        """Charge a saved card, or show the charge made earlier. Raises PaymentMethodGone, ProviderFailure."""
+        """Charge a saved card, or return the charge made earlier. Raises PaymentMethodGone, ProviderFailure."""
         return await self._saved_methods.charge(charge)
 
     async def find_charge(self, reference: str, customer: str) -> ProviderPayment | None:
-        """The charge that was made with this reference. Raises ProviderFailure."""
+        """Find the charge made with this reference. Raises ProviderFailure."""
         try:
             return await self._saved_methods.find_charge(reference, customer)
-        except NoSuchPayment:  # the customer was deleted: what was charged before is told by its notices
+        except NoSuchPayment:  # the customer was deleted: earlier charges are reported by webhooks
             return None
 
     async def fetch_payment_method(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
-        """The current data of a saved card. Raises ProviderFailure."""
+        """Fetch the current data of a saved card. Raises ProviderFailure."""
         return await self._saved_methods.fetch(customer, payment_method)
 
     async def delete_payment_method(self, customer: str, payment_method: str) -> None:  # noqa: ARG002
@@ -246,15 +246,15 @@ class StripeProvider:
         await self._saved_methods.delete_customer(customer)
 
     async def create_setup(self, order: SetupOrder) -> ProviderSetup:
-        """A new page to save a card, or the one made earlier with this key. Raises ProviderFailure."""
+        """Create a page that saves a card, or return the one created earlier with this key. Raises ProviderFailure."""
         return await self._saved_methods.create_setup(order)
 
     async def fetch_setup(self, setup: str) -> ProviderSetup:
-        """The current state of a page to save a card. Raises NoSuchPayment, ProviderFailure."""
+        """Fetch the current state of a page that saves a card. Raises NoSuchPayment, ProviderFailure."""
         return await self._saved_methods.fetch_setup(setup)
 
     async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
-        """Send money of a paid payment back. Raises NoSuchPayment, RefundRefused, ProviderFailure."""
+        """Refund part or all of a paid payment. Raises NoSuchPayment, RefundRefused, ProviderFailure."""
         paid = await self._find(payment)
         intent = paid.intent
         if intent is None or paid.currency.upper() != money.currency:
@@ -294,7 +294,7 @@ class StripeProvider:
         return parse_response(answer, Refund)
 
     async def fetch_refund(self, payment: str, refund: str) -> ProviderRefundState:
-        """The current state of a refund. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
+        """Fetch the current state of a refund. Raises NoSuchPayment, ForeignPaymentError, ProviderFailure."""
         paid = await self._find(payment)
         with translate_errors(refund):
             result = parse_response(await self._line.client.v1.refunds.retrieve_async(refund), Refund)
@@ -334,7 +334,7 @@ class StripeProvider:
         with _translate_evidence_errors("a dispute", "Stripe says that it cannot accept this"):
             found = parse_response(await disputes.retrieve_async(dispute), Dispute)
         if (found.metadata or {}).get(REFERENCE_KEY) == evidence.key:
-            return  # Stripe forgets keys after a day, and a lost answer may be older (I6)
+            return  # Stripe forgets keys after a day; a lost response may be older (I6)
         if found.status != _NEEDS_RESPONSE or found.evidence_details.submission_count:
             raise EvidenceRefused("Stripe accepts no evidence for this dispute, or has evidence from its dashboard")
         sent: DisputeUpdateParamsEvidence = {}
@@ -353,7 +353,7 @@ class StripeProvider:
             await disputes.update_async(dispute, params, {"idempotency_key": evidence.key})
 
     async def _upload_evidence(self, key: str, file: ProviderEvidenceFile) -> str:
-        """Upload a file; Stripe's ID of it. Stripe compares the file with the ending of its name."""
+        """Upload a file and return Stripe's ID of it. Stripe checks the file against the extension of its name."""
         content = BytesIO(file.content)
         content.name = f"{file.kind}.{file.media_type.rpartition('/')[2]}"
         params: FileCreateParams = {"purpose": "dispute_evidence", "file": content}
@@ -414,7 +414,7 @@ class StripeProvider:
         )
 
     async def _tries(self, session: CheckoutSession) -> int:
-        """The number of cards tried: each leaves a charge, or an error if its bank was never contacted."""
+        """The number of card attempts: each leaves a charge, or an error if its bank was never contacted."""
         intent = session.payment_intent
         if intent is None:
             return 0
@@ -424,7 +424,7 @@ class StripeProvider:
         return max(len(parse_response(answer, ChargeList).data), int(intent.last_payment_error is not None))
 
     async def _end(self, session: CheckoutSession) -> CheckoutSession:
-        """End an open session; one that was paid in the same moment is shown so."""
+        """Expire an open session; if it was paid at the same moment, return it as paid."""
         try:
             with translate_errors(session.id):
                 answer = await self._line.client.v1.checkout.sessions.expire_async(session.id, {"expand": [_EXPAND]})
@@ -461,7 +461,7 @@ class StripeProvider:
 
 
 def _session_params(order: PaymentOrder, mark: str) -> SessionCreateParams:
-    """The Checkout Session that says an order: nothing but what is stored, so that asking twice asks for the same."""
+    """The parameters of a Checkout Session, built only from stored data, so that a retry sends the same request."""
     marks = {REFERENCE_KEY: order.reference, DEPLOYMENT_KEY: mark, _ATTEMPTS_KEY: str(order.max_attempts)}
     params: SessionCreateParams = {
         "mode": "payment",
@@ -476,7 +476,7 @@ def _session_params(order: PaymentOrder, mark: str) -> SessionCreateParams:
                 },
             }
         ],
-        "adaptive_pricing": {"enabled": False},  # another currency than was asked for would be held
+        "adaptive_pricing": {"enabled": False},  # donors pay in the currency requested
         "client_reference_id": order.reference,
         "metadata": marks,
         "payment_intent_data": {"metadata": marks},
@@ -490,7 +490,7 @@ def _session_params(order: PaymentOrder, mark: str) -> SessionCreateParams:
         params["metadata"] = agreed
         params["payment_intent_data"] = {"metadata": agreed, "setup_future_usage": _SAVED}
         params["allowed_payment_method_types"] = ["card"]
-        params["customer_creation"] = "always"  # a card is saved for a customer alone
+        params["customer_creation"] = "always"  # a card is saved only with a customer
         params["customer_email"] = use.email
         params["custom_text"] = {"submit": {"message": use.text}}
     return params
@@ -514,7 +514,7 @@ def _status(session: CheckoutSession, attempts: int) -> ProviderStatus:
         )
     if session.payment_status == "paid":
         return ProviderStatus.SUCCEEDED
-    # Complete and unpaid: the donor's bank takes days, or has said no.
+    # Complete and unpaid: the donor's bank takes days, or has declined.
     if intent is not None and intent.status in ("requires_payment_method", "canceled"):
         return ProviderStatus.FAILED
     return ProviderStatus.PROCESSING
@@ -522,7 +522,7 @@ def _status(session: CheckoutSession, attempts: int) -> ProviderStatus:
 
 @contextmanager
 def _translate_evidence_errors(what: str, refused: str) -> Iterator[None]:
-    """Raise EvidenceRefused, which begins with ``refused``, where another attempt would fail, too.
+    """Raise EvidenceRefused, starting with ``refused``, for errors that a retry cannot fix.
 
     ``what``: what was requested.
     """

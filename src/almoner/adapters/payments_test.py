@@ -1,4 +1,4 @@
-"""The built-in test provider as a payment provider: its HTTP interface and its signed notices."""
+"""The built-in test provider as a payment provider: its HTTP API and its signed webhooks."""
 
 import hmac
 import re
@@ -70,7 +70,7 @@ _Url = Annotated[str, msgspec.Meta(pattern="^https?://", max_length=2048)]
 
 
 class _PaymentMethod(msgspec.Struct, frozen=True, rename="camel"):
-    """A saved card as the provider answers it."""
+    """A saved card in the provider's response."""
 
     id: _Text
     customer: _Text
@@ -80,7 +80,7 @@ class _PaymentMethod(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Setup(msgspec.Struct, frozen=True, rename="camel"):
-    """A page that saves a card as the provider answers it."""
+    """A page that saves a card in the provider's response."""
 
     id: _Text
     kind: Literal["setup"]
@@ -92,7 +92,7 @@ class _Setup(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Payment(msgspec.Struct, frozen=True, rename="camel"):
-    """A payment as the provider answers it."""
+    """A payment in the provider's response."""
 
     id: _Text
     url: _Url | None
@@ -108,7 +108,7 @@ class _Payment(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Refund(msgspec.Struct, frozen=True):
-    """A refund as the provider answers it."""
+    """A refund in the provider's response."""
 
     id: _Text
     payment: _Text
@@ -117,7 +117,7 @@ class _Refund(msgspec.Struct, frozen=True):
 
 
 class _Dispute(msgspec.Struct, frozen=True, rename="camel"):
-    """A dispute as the provider answers it."""
+    """A dispute in the provider's response."""
 
     id: _Text
     payment: _Text
@@ -131,7 +131,7 @@ class _Dispute(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _File(msgspec.Struct, frozen=True):
-    """An uploaded file as the provider answers it."""
+    """An uploaded file in the provider's response."""
 
     id: _Text
 
@@ -143,7 +143,7 @@ class _Disputes(msgspec.Struct, frozen=True):
 
 
 class _WebhookBody(msgspec.Struct, frozen=True):
-    """A notice as the provider sends it."""
+    """The body of the provider's webhook."""
 
     id: _Text
     type: _Text
@@ -152,9 +152,9 @@ class _WebhookBody(msgspec.Struct, frozen=True):
 
 
 class TestProvider:
-    """The client of the test payment provider at ``url``. ``secret`` signs calls and webhooks."""
+    """The client of the test payment provider at ``url``. ``secret`` signs requests and webhooks."""
 
-    __test__ = False  # no test class, whatever its name says
+    __test__ = False  # not a test class
 
     def __init__(self, url: str, secret: str, identity: DeploymentIdentity | None = None) -> None:
         self._identity = identity or DeploymentIdentity()
@@ -184,7 +184,7 @@ class TestProvider:
         return EXPONENTS.keys()
 
     async def create(self, order: PaymentOrder) -> ProviderPayment:
-        """A new open payment, or the one made earlier with this key. Raises ProviderFailure."""
+        """Create an open payment, or return the one created earlier with this key. Raises ProviderFailure."""
         body = {
             "amount": order.money.minor,
             "currency": order.money.currency,
@@ -200,7 +200,7 @@ class TestProvider:
         return _parse_payment(await self._create("/v1/payments", order.key, body))
 
     async def charge_off_session(self, charge: OffSessionCharge) -> ProviderPayment:
-        """Charge a saved card; a decline is an answer. Raises PaymentMethodGone, ProviderFailure."""
+        """Charge a saved card; a decline is a result, not an error. Raises PaymentMethodGone, ProviderFailure."""
         body = {
             "amount": charge.money.minor,
             "currency": charge.money.currency,
@@ -225,7 +225,7 @@ class TestProvider:
             return None
 
     async def fetch_payment_method(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
-        """The current data of a saved card; None if it was deleted. Raises ProviderFailure."""
+        """Fetch the current data of a saved card; None if it was deleted. Raises ProviderFailure."""
         try:
             answer = await self._request("GET", _method_path(customer, payment_method))
         except NoSuchPayment:
@@ -237,7 +237,7 @@ class TestProvider:
         await self._request("DELETE", _method_path(customer, payment_method))
 
     async def create_setup(self, order: SetupOrder) -> ProviderSetup:
-        """A new page to save a card, or the one made earlier with this key. Raises ProviderFailure."""
+        """Create a page that saves a card, or return the one created earlier with this key. Raises ProviderFailure."""
         body = {
             "currency": order.currency,
             "description": order.description,
@@ -251,19 +251,19 @@ class TestProvider:
         return _parse_setup(await self._create("/v1/setups", order.key, body))
 
     async def fetch_setup(self, setup: str) -> ProviderSetup:
-        """The current state of a page to save a card. Raises NoSuchPayment, ProviderFailure."""
+        """Fetch the current state of a page that saves a card. Raises NoSuchPayment, ProviderFailure."""
         return _parse_setup(await self._request("GET", f"/v1/payments/{quote(setup, safe='')}"))
 
     async def fetch(self, payment: str) -> ProviderPayment:
-        """The current state of a payment. Raises NoSuchPayment, ProviderFailure."""
+        """Fetch the current state of a payment. Raises NoSuchPayment, ProviderFailure."""
         return _parse_payment(await self._request("GET", f"/v1/payments/{quote(payment, safe='')}"))
 
     async def cancel(self, payment: str) -> ProviderPayment:
-        """End a payment that is not paid. Raises NoSuchPayment, ProviderFailure."""
+        """Cancel an unpaid payment. Raises NoSuchPayment, ProviderFailure."""
         return _parse_payment(await self._request("POST", f"/v1/payments/{quote(payment, safe='')}/cancel"))
 
     async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
-        """Send money of a paid payment back. Raises NoSuchPayment, RefundRefused, ProviderFailure."""
+        """Refund part or all of a paid payment. Raises NoSuchPayment, RefundRefused, ProviderFailure."""
         path = f"/v1/payments/{quote(payment, safe='')}/refunds"
         body = {"amount": money.minor, "currency": money.currency}
         result = _parse_response(await self._create(path, key, body), _Refund)
@@ -413,7 +413,7 @@ def _parse_setup(content: bytes) -> ProviderSetup:
 
 
 def _decline(shown: _Payment) -> Decline | None:
-    """Why a charge failed; what this provider does not know is worth another day."""
+    """Why a charge failed; unknown reasons are retried on another day."""
     if shown.kind != "charge" or shown.status is not ProviderStatus.FAILED or shown.last_decline is None:
         return None
     return Decline(_ACTIONS.get(shown.last_decline, DeclineAction.RETRY), shown.last_decline)

@@ -1,4 +1,4 @@
-"""Stripe's payouts to our bank account, as reports of settlement: each of their balance transactions is a line."""
+"""Stripe's payouts to our bank account as settlement reports: each balance transaction is a line."""
 
 import asyncio
 import hashlib
@@ -22,7 +22,7 @@ _AT_ONCE: Final = 8
 _PAID: Final = frozenset({"charge", "payment"})
 _SENT_BACK: Final = frozenset({"refund", "payment_refund"})
 _FAILED: Final = "payment_failure_refund"
-"""A payment that had succeeded failed after all: Stripe draws it again, and calls that no refund."""
+"""A payment that had succeeded failed later: Stripe debits it again, and does not call that a refund."""
 _OWN: Final = "payout"
 
 
@@ -134,8 +134,8 @@ class StripePayoutReports:
     async def _names(self, moves: Sequence[_Transaction]) -> dict[str, str]:
         """Our IDs of the transactions' payments, by PaymentIntent.
 
-        Stripe has no call for many at once, and answers 429 to too many: what was learnt until then is kept, so that
-        whoever asks for the report again goes on from there.
+        Stripe has no batch call, and answers 429 to too many: IDs already found are kept, so that a retry continues
+        there.
         """
         turns = asyncio.Semaphore(_AT_ONCE)
 
@@ -150,12 +150,12 @@ class StripePayoutReports:
             await asyncio.gather(*asked)
         finally:
             for task in asked:
-                task.cancel()  # nobody is asked on once one was refused
+                task.cancel()  # one call failed: cancel the others
         return {intent: self._named[intent] for intent in intents}
 
 
 def _unique_lines(moves: Sequence[_Transaction], names: dict[str, str]) -> tuple[ReportLine, ...]:
-    """The lines of all; a second one of a thing has the name of its transaction, so that a person looks at it."""
+    """The lines of all transactions; a second line with the same key is keyed by its transaction, for review."""
     found: dict[LineKey, ReportLine] = {}
     for move in moves:
         for line in _lines(move, names):
@@ -167,7 +167,7 @@ def _unique_lines(moves: Sequence[_Transaction], names: dict[str, str]) -> tuple
 def _lines(move: _Transaction, names: dict[str, str]) -> Iterator[ReportLine]:
     """The payout lines of a transaction.
 
-    One without a payment becomes a line named by the transaction's ID, for a person to clarify.
+    A line without a payment is keyed by the transaction's ID, for review.
     """
     source, comes = _source(move), move.amount > 0
     kind = LineKind.PAYMENT if comes else LineKind.REFUND

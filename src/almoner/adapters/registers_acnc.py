@@ -1,8 +1,8 @@
-"""Reads the register of the Australian charities commission (69 columns, looked up by name; CC BY 3.0 AU, weekly).
+"""Read the register of the Australian charities commission (69 columns, looked up by name; CC BY 3.0 AU, weekly).
 
-Bodies whose number is withheld are published without one, and revoked ones leave the file. The column
-Other_Organisation_Names mixes names with remarks and with persons, so only what cannot be a person is taken of it:
-``other_names`` says how. Who may receive deductible donations (DGR) is in another register.
+Organisations whose number is withheld are published without one, and revoked ones are removed from the file. The column
+Other_Organisation_Names mixes names with remarks and persons, so only what cannot be a person is used: see
+``other_organisation_names``. Deductible gift recipients (DGR) are in another register.
 """
 
 import re
@@ -109,13 +109,13 @@ class AcncReader:
     canary_numbers = frozenset({"50169561394", "28004778081", "15211513464", "46253211955"})
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[registers_ports.SourceRow]:
-        """The rows. Raises ImportRefused when a needed column is missing."""
+        """Read the rows. Raises ImportRefused if a required column is missing."""
         for place, file in enumerate(files):
             yield from _Columns(DelimitedTable(file, number=_ABN, place=place), place).rows()
 
 
 class _Columns:
-    """One file, and where its columns are."""
+    """One file, and the positions of its columns."""
 
     def __init__(self, table: DelimitedTable, place: int) -> None:
         self._table, self._file = table, place
@@ -132,7 +132,7 @@ class _Columns:
         return [(name, at) for name in names if (at := self._table.find_column_index(*_spellings(name))) is not None]
 
     def rows(self) -> Iterator[registers_ports.SourceRow]:
-        """Every row as what it is."""
+        """Convert every row."""
         optional = {name: self._table.find_column_index(name, name.replace("_", " ")) for name in _OPTIONAL}
         for row in self._table:
             if isinstance(row, RejectedRow):
@@ -231,7 +231,7 @@ _OPTIONAL: Final = (
 
 
 def _spellings(column: str) -> tuple[str, ...]:
-    """A flag as published; two of them have a typing error that may be put right one day."""
+    """A flag as published, and as spelt correctly: two of them have a typo that may be fixed one day."""
     right = column.replace("natual", "natural").replace("to_ther_", "to_the_")
     return tuple(dict.fromkeys((column, right, column.replace("_", " "))))
 
@@ -244,8 +244,8 @@ def _parse_abn(text: str) -> str | None:
 def other_organisation_names(name: str, written: str) -> list[str]:
     """An organisation's other names, without those that may be a person's.
 
-    Kept: what holds a word that bodies have in their names, what is made of the words or the initials of the legal
-    name, and single words. Left out: persons, email addresses, remarks.
+    Kept: names with a word typical of organisations, names made of the words or initials of the legal name, and single
+    words. Omitted: persons, email addresses, remarks.
     """
     words = [word.casefold() for word in _WORDS.findall(name)]
     initials = "".join(word[0] for word in words)

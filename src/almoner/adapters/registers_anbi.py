@@ -1,7 +1,7 @@
-"""Reads the public benefit organisations of the Dutch tax authority (``anbi.xml``; CC0, weekly).
+"""Read the public benefit organisations of the Dutch tax authority (``anbi.xml``; CC0, weekly).
 
-Written from the documented layout alone. The fiscal number is the RSIN, checked by the eleven test; some records have
-none. A ruling that has an end is active until that day.
+Written from the documented layout only. The fiscal number is the RSIN, checked by the eleven test; some records have
+none. A ruling with an end date is active until that day.
 """
 
 import re
@@ -37,7 +37,7 @@ _READ_ELEMENTS: Final = frozenset(
 _NUMBER: Final = re.compile(r"[0-9]{9}", re.ASCII)
 _WINDING_UP: Final = re.compile(r"\bin liquidatie\b", re.IGNORECASE)
 _LONGEST: Final = 10_000
-"""Characters of an element that are kept."""
+"""The most characters kept of an element."""
 _DEEPEST: Final = 50
 _CHUNK: Final = 1 << 16
 
@@ -55,7 +55,7 @@ class AnbiReader:
     canary_numbers: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
-        """The records. Raises ImportRefused when it is no such XML, or has a DTD."""
+        """Read the records. Raises ImportRefused if the file is no such XML, or has a DTD."""
         for place, file in enumerate(files):
             seen: set[str] = set()
             yield from latest_rulings(_read_rulings(file, place, seen))
@@ -66,7 +66,7 @@ class AnbiReader:
 
 
 def _read_rulings(file: SourceFile, place: int, seen: set[str]) -> Iterator[tuple[SourceRow, datetime | None]]:
-    """The records with the days on which they ended; ``seen`` learns the names of their members."""
+    """The records with the dates on which they ended; adds the names of their members to ``seen``."""
     reading = ValueReader(place)
     for line, record in _read_records(file):
         seen.update(record)
@@ -79,7 +79,7 @@ def _read_rulings(file: SourceFile, place: int, seen: set[str]) -> Iterator[tupl
 
 
 def _read_records(file: SourceFile) -> Iterator[tuple[int, dict[str, str]]]:
-    """The records, each with its line. Raises ImportRefused when it is no XML or was cut off."""
+    """The records, each with its line. Raises ImportRefused if the file is no XML or is truncated."""
     parsing = _RecordParser()
     content = file.open_binary()
     try:
@@ -93,7 +93,7 @@ def _read_records(file: SourceFile) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 class _RecordParser:
-    """Keeps the children of one record at a time; names are compared without their namespace's prefix."""
+    """Collects the children of one record at a time; names are compared without namespace prefixes."""
 
     def __init__(self) -> None:
         self.parser = expat.ParserCreate()

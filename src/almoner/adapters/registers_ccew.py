@@ -1,7 +1,7 @@
-"""Reads the extract of the Charity Commission for England and Wales, all its tables together (OGL v3).
+"""Read the extract of the Charity Commission for England and Wales, all its tables together (OGL v3).
 
-What becomes of its columns is decided here and told in ``docs/guides/registers.md``. Trustees, telephone numbers and
-email addresses are never read.
+Its columns are mapped here and documented in ``docs/guides/registers.md``. Trustees, telephone numbers and email
+addresses are never read.
 """
 
 import re
@@ -86,14 +86,14 @@ class CcewReader:
     """Oxfam, National Trust, Royal Geographical Society, Save the Children, British Red Cross, Cancer Research UK."""
 
     def data_date(self, files: Sequence[SourceFile]) -> datetime | None:
-        """The day on which the extract was made, which its rows begin with."""
+        """The date on which the extract was made, from its first row."""
         first = next(read_rows(EXTRACT, files[locate_tables(files)[CHARITY.name]], 0), None)
         return parse_date(first.values[0]) if isinstance(first, ExtractRow) else None
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[registers_ports.SourceRow]:
-        """The charities of an extract, then their successors.
+        """Read the charities of an extract, then their successors.
 
-        Tables that are not there are noted: the load counts, and says what it lacks.
+        Missing tables are noted in the load.
         """
         places = locate_tables(files)
         with open_table_join() as join:
@@ -133,7 +133,7 @@ def _read_table(
 def _with_charity_number(
     join: TableJoin, table: ExtractTable, reported: Sequence[str], row: RejectedRow
 ) -> RejectedRow:
-    """The row with the number of its charity, unless that was there before."""
+    """The row with the number of its charity added, unless it has one."""
     if table is not CHARITY:
         return row._replace(lists=False)
     number, linked, name = reported[1:4]
@@ -289,7 +289,7 @@ def _entry(charity: JoinedCharity) -> RegisterEntry:
 
 
 def _names(charity: JoinedCharity) -> dict[str, list[str]]:
-    """Further names by kind; what a body of the same number was called before is a previous name."""
+    """Further names by kind; the name of a previous organisation with the same number is a previous name."""
     names: dict[str, list[str]] = {}
     for kind, name in charity.rows_by_table.get(NAMES.name, ()):
         names.setdefault(kind, []).append(registers_uk.clean_name(name))
@@ -299,7 +299,7 @@ def _names(charity: JoinedCharity) -> dict[str, list[str]]:
 
 
 def _charity_facts(reported: Mapping[str, str], income: int | None) -> dict[str, object]:
-    """The facts of the table charity."""
+    """The facts from the table charity."""
     return registers_uk.non_empty_facts(
         organisation_number=reported["organisation_number"],
         linked_charity_number=reported["linked_charity_number"] if reported["linked_charity_number"] != "0" else None,
@@ -320,7 +320,7 @@ def _charity_facts(reported: Mapping[str, str], income: int | None) -> dict[str,
 def _further_facts(
     charity: JoinedCharity, reported: Mapping[str, str], names: Mapping[str, list[str]]
 ) -> dict[str, object]:
-    """The facts of the other tables."""
+    """The facts from the other tables."""
     stated = charity.rows_by_table
     events = stated.get(EVENTS.name, [])
     registered = _iso_date(reported["date_of_registration"])
@@ -356,7 +356,7 @@ def _further_facts(
 
 
 def _returns(rows_of_it: Sequence[Sequence[str]]) -> list[dict[str, object]]:
-    """The latest years, the newest first."""
+    """The latest annual returns, newest first."""
     newest = sorted(rows_of_it, key=lambda row: row[1], reverse=True)[:_LATEST_RETURNS]
     return [
         registers_uk.non_empty_facts(
@@ -373,7 +373,7 @@ def _returns(rows_of_it: Sequence[Sequence[str]]) -> list[dict[str, object]]:
 
 
 def _finance(stated: Mapping[str, Sequence[Sequence[str]]]) -> dict[str, object]:
-    """The latest annual return in detail, under the names of its columns."""
+    """The latest annual return in detail, by the names of its columns."""
     facts: dict[str, object] = {}
     for table in (PART_A, PART_B):
         for row in stated.get(table.name, ())[:1]:

@@ -1,8 +1,8 @@
-"""Joins the tables of an extract in a file that the operating system forgets: whatever their order and size.
+"""Join the tables of an extract in a temporary SQLite file, whatever their order and size.
 
-SQLite with an empty name makes a private file on disk, unlinked as soon as it is open, so that nothing is left behind
-however the process ends. It lies where SQLITE_TMPDIR or TMPDIR say, else in /var/tmp; a whole extract takes about
-1.5 GB of it, and 32 MB of memory.
+SQLite with an empty name creates a private file on disk, unlinked as soon as it is open, so nothing is left behind
+however the process ends. It is in SQLITE_TMPDIR or TMPDIR, else in /var/tmp; a whole extract takes about 1.5 GB there,
+and 32 MB of memory.
 """
 
 import sqlite3
@@ -52,8 +52,8 @@ where c.organisation not in (select organisation from superseded)
 order by c.organisation, s.kind, s.rowid
 """
 
-# No merger: a gift of assets by a body that is still registered, or years before it was removed, or to several others
-# when it was wound up.
+# Not a merger: a gift of assets by a charity that is still registered, or years before it was removed, or to several
+# others when it was wound up.
 _SUCCESSORS: Final = """
 select f.number, f.linked, coalesce(g.number, max(t.taker_number)), coalesce(g.linked, 0), max(t.day),
     max(t.incorporated or i.giver is not null)
@@ -91,7 +91,7 @@ class CharitySuccessor(NamedTuple):
 
 
 class TableJoin:
-    """Joins the rows of all tables: first they are added, then read by charity."""
+    """Joins the rows of all tables: add them first, then read them by charity."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -101,14 +101,14 @@ class TableJoin:
         self, key: tuple[str, int], organisation: int, registered: bool, days: tuple[str, str], line: int,
         reported: Sequence[str],
     ) -> bool:  # fmt: skip
-        """Add a charity; False if its organisation number is there already."""
+        """Add a charity; False if its organisation number was added before."""
         row = (organisation, *key, registered, *days, line, _join_values(reported))
         return (
             self._connection.execute("insert or ignore into charity values (?, ?, ?, ?, ?, ?, ?, ?)", row).rowcount == 1
         )
 
     def find_charity_number(self, organisation: int) -> tuple[str, str] | None:
-        """The number and linked number that an organisation number was added with."""
+        """The number and linked number of an organisation number that was added."""
         found = self._connection.execute(
             "select number, cast(linked as text) from charity where organisation = ?", (organisation,)
         ).fetchone()
@@ -121,7 +121,7 @@ class TableJoin:
             self._write()
 
     def add_asset_transfer(self, giver: int, taker: int, taker_number: str, day: str, incorporated: bool) -> None:
-        """Store that assets went from one organisation to another."""
+        """Add a transfer of assets from one organisation to another."""
         row = (giver, taker, taker_number, day, incorporated)
         self._connection.execute("insert into transfer values (?, ?, ?, ?, ?)", row)
 
@@ -134,7 +134,7 @@ class TableJoin:
         self._waiting.clear()
 
     def finish_loading(self) -> None:
-        """Finish after the last row. Among charities with one number, the registered or newest one stays."""
+        """Finish adding rows. Among charities with one number, the registered or newest one stays."""
         self._write()
         self._connection.executescript(_ARRANGE)
 
@@ -167,7 +167,7 @@ def _join_values(reported: Sequence[str]) -> str:
 @contextmanager
 def open_table_join() -> Iterator[TableJoin]:
     """A table join whose file is deleted afterwards. Raises ImportRefused if the disk is full."""
-    # Rows may be asked for from different threads, one after the other.
+    # Rows may be read from different threads, one after the other.
     connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
     try:
         connection.executescript(_CREATE)

@@ -1,7 +1,7 @@
-"""The tables of the Charity Commission's extract, as text or as JSON, row by row.
+"""Read the tables of the Charity Commission's extract, as text or JSON, row by row.
 
-The text form has tabs, no quotes, backslash as its escape character and CRLF. Some rows are broken in two where a
-field ends: the next line then begins with the tab. The JSON form is one large array with the same columns.
+The text form has tabs, no quotes, backslash as its escape character and CRLF. Some rows are broken in two at the end of
+a field: the next line then starts with the tab. The JSON form is one large array with the same columns.
 """
 
 import re
@@ -20,7 +20,7 @@ from almoner.nonprofits.registries.domain import parse_number_key
 _NAMED: Final = re.compile(r"(?:^|[^a-z_])(charity(?:_[a-z]+)*)\.(?:txt|json)(?:\.|$)", re.IGNORECASE)
 _DAMAGED: Final = (BadZipFile, EOFError, OSError, zlib.error)
 _LONGEST_RECORD: Final = 500_000
-_SLASH, _TAB = "\ue000", "\ue001"  # stand for an escaped one while a row is taken apart
+_SLASH, _TAB = "\ue000", "\ue001"  # placeholders for escaped ones while a row is split
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _NUMBER: Final = re.compile(r"[0-9]{1,8}", re.ASCII)
 
@@ -32,7 +32,7 @@ _LINKED: Final = re.compile(r"[0-9]{1,5}", re.ASCII)
 
 
 class ExtractRow(NamedTuple):
-    """One row: the line it begins in (in JSON: which of the array it is) and the table's columns in their order."""
+    """One row: the line where it starts (in JSON: its index) and the table's columns in order."""
 
     line: int
     values: list[str]
@@ -126,7 +126,7 @@ TABLES: Final[Mapping[str, ExtractTable]] = {
     )
 }  # fmt: skip
 _SKIPPED_TABLES: Final = frozenset({"charity_trustee", "charity_policy"})
-"""Trustees are persons; of policies the extract has only the names."""
+"""Trustees are persons; the extract has only the names of policies."""
 
 
 def locate_tables(files: Sequence[SourceFile]) -> dict[str, int]:
@@ -150,7 +150,7 @@ def locate_tables(files: Sequence[SourceFile]) -> dict[str, int]:
 
 
 def read_rows(table: ExtractTable, file: SourceFile, place: int) -> Iterator[ExtractRow | RejectedRow]:
-    """The rows of one table. Raises ImportRefused when a column is missing, or the file is damaged."""
+    """Read the rows of one table. Raises ImportRefused if a column is missing, or the file is damaged."""
     try:
         if ".json" in file.name.lower():
             yield from _json_rows(table, file, place)
@@ -181,10 +181,10 @@ def _text_rows(table: ExtractTable, file: SourceFile, place: int) -> Iterator[Ex
 
 
 def _records(lines: Iterator[str]) -> Iterator[tuple[int, str]]:
-    """(number of its first line, row): rows that were broken in two are whole again.
+    """(number of its first line, row); rows that were broken in two are joined.
 
-    A row ends where the header does: with CRLF, or with LF where somebody has converted the file. Other line ends
-    stand inside a text, and become a blank.
+    A row ends like the header does: with CRLF, or with LF if somebody has converted the file. Other line ends are part
+    of a text, and become a blank.
     """
     first = next(lines, "")
     end = "\r\n" if first.endswith("\r\n") else "\n"
@@ -207,7 +207,7 @@ def _fields(record: str, width: int) -> list[str]:
         return plain
     held = record.replace("\\\\", _SLASH).replace("\\\t", _TAB)
     values = [value.replace("\\", "").replace(_TAB, " ").replace(_SLASH, "\\") for value in held.split("\t")]
-    # A text that ends in a backslash of its own escapes no tab: the number of fields tells.
+    # A backslash at the end of a text escapes no tab: the number of fields shows that.
     return plain if len(values) != width and len(plain) == width else values
 
 
@@ -220,7 +220,7 @@ def _check_columns(table: ExtractTable, file: SourceFile, header: Sequence[str])
 
 
 def _safe_content(record: str) -> str:
-    """What may be stored of an unparsable row: its charity number, if it begins like every row."""
+    """The content of an unparsable row that may be stored: its charity number, if it starts like every row."""
     start = record[:80].split("\t")
     if len(start) > 2 and _DAY.match(start[0]) and _NUMBER.fullmatch(start[1]):
         return f"organisation_number {start[1]}"
@@ -228,13 +228,13 @@ def _safe_content(record: str) -> str:
 
 
 def _key(table: ExtractTable, header: Sequence[str], record: str) -> str | None:
-    """The charity number of a row with too few or too many fields: it is among the first ones."""
+    """The charity number of a row with too few or too many fields: it is among the first fields."""
     fields = dict(zip(header, record.split("\t"), strict=False))
     return charity_key(fields.get(NUMBER, ""), fields.get(LINKED, "")) if table is CHARITY else None
 
 
 def charity_key(number: str, linked: str) -> str | None:
-    """The key of a charity: linked ones share the number of the main one, and have one more of their own."""
+    """The key of a charity: linked charities share the main one's number, and have a further number of their own."""
     number, linked = clean_text(number), clean_text(linked)
     if not _CHARITY_NUMBER.fullmatch(number) or not _LINKED.fullmatch(linked):
         return None
@@ -255,7 +255,7 @@ def _json_rows(table: ExtractTable, file: SourceFile, place: int) -> Iterator[Ex
 
 
 def _text(value: object) -> str:
-    """A value of JSON as the text form writes it."""
+    """A JSON value as the text form writes it."""
     if value is None:
         return ""
     if isinstance(value, Decimal):

@@ -1,6 +1,6 @@
-"""Reads the export of the Charity Commission for Northern Ireland (OGL v3; Windows-1252, or UTF-8 line by line).
+"""Read the export of the Charity Commission for Northern Ireland (OGL v3; Windows-1252, or UTF-8 line by line).
 
-The columns Email and Telephone are never read; some bodies give an email address as their website, which is dropped.
+The columns Email and Telephone are never read; an email address given as the website is dropped.
 """
 
 import re
@@ -24,7 +24,7 @@ NEEDED: Final = (
     "How the charity works", "Charitable purposes", "Other name", "Type of governing document",
 )  # fmt: skip
 _SUB: Final = "Sub charity number"
-"""In older exports: rows with one tell of a part of a charity that has no number of its own."""
+"""In older exports: rows with it describe a part of a charity that has no number of its own."""
 _YEAR_END: Final = "Date for financial year ending"
 _FINANCE: Final = (
     "Financial period start", "Financial period end", "Employed staff", "UK and Ireland volunteers",
@@ -35,7 +35,7 @@ _FINANCE: Final = (
 )  # fmt: skip
 _NUMBER: Final = re.compile(r"^(?:NIC)?[0-9]{6}(?=,)", re.ASCII)
 _BETWEEN_ITEMS: Final = re.compile(r",(?! )")
-"""Items hold commas with a blank after them; those between items have none."""
+"""The separator of items: a comma without a blank after it; commas within items have one."""
 _DAYS: Final = re.compile(r"([0-9]{1,5}) days?", re.ASCII)
 _COMPANY: Final = re.compile(r"[0-9]{1,6}", re.ASCII)
 _NO_COMPANY: Final = frozenset(("", "0", "999999"))
@@ -131,9 +131,9 @@ def _entry(key: str, reported: Mapping[str, str], reading: ValueReader) -> Regis
 
 
 def _status(text: str) -> tuple[str, int | None]:
-    """(status, days late or overdue): ``Overdue: 838 days`` moves each day, its first word does not.
+    """(status, days late or overdue): ``Overdue: 838 days`` changes each day, its first word does not.
 
-    ``Received`` and ``Overdue`` tell how a registered body reports; only ``Removed`` is none any more.
+    ``Received`` and ``Overdue`` describe how a registered charity reports; only ``Removed`` ends the registration.
     """
     status, _, tail = text.partition(":")
     if not status.strip():
@@ -158,7 +158,7 @@ def _finance(reported: Mapping[str, str], reading: ValueReader) -> dict[str, str
 
 
 def _company_number(text: str, reading: ValueReader) -> str | None:
-    """The number at Companies House: six digits after NI, without its leading zeros in the file."""
+    """The number at Companies House: NI and six digits; the file omits leading zeros."""
     if text in _NO_COMPANY or not text.strip("0"):
         return None
     if _COMPANY.fullmatch(text):

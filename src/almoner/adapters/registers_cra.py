@@ -1,8 +1,8 @@
-"""Reads the registered charities of Canada: the list with their status, and T3010 identification by year.
+"""Read the registered charities of Canada: the list with their status, and T3010 identification by year.
 
-Written from the documented layouts alone (Open Government Licence - Canada). The list says who is registered, revoked,
-annulled or suspended, and since when: it decides. Identification has no such column and its year lags, so it only
-says more of bodies that the list has (``cra-t3010``), and nothing follows from not being in it.
+Written from the documented layouts only (Open Government Licence - Canada). The list states who is registered, revoked,
+annulled or suspended, and since when: it decides. Identification has no such column and lags by a year, so it only adds
+facts to organisations on the list (``cra-t3010``); absence from it means nothing.
 """
 
 import re
@@ -30,7 +30,7 @@ from almoner.nonprofits.registers.domain import RegisterEntry, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile
 
 NUMBER: Final = ("BN/Registration Number", "BN", "BN/Business Number", "Registration Number")
-"""The column of the number has another name by table and year; letters are compared without case."""
+"""The number's column has different names by table and year; case is ignored."""
 _NAME: Final = ("Legal Name", "Charity Name", "Name")
 _STATUS: Final = ("Charity Status", "Status")
 _SINCE: Final = ("Effective Date of Status", "Effective Date", "Status Effective Date")
@@ -59,7 +59,7 @@ class CraReader:
     canary_numbers = _PROBES
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[registers_ports.SourceRow]:
-        """The rows. Raises ImportRefused when a needed column is missing: identification has no status."""
+        """Read the rows. Raises ImportRefused if a required column is missing: identification has no status."""
         for place, file in enumerate(files):
             table = _open_table(file, place)
             needed = table.get_column_indexes(NUMBER, _NAME, _STATUS, _SINCE)
@@ -74,13 +74,13 @@ class CraIdentificationReader:
     registry_code = "CRA"
     lists_organisations = False
     unverified = True
-    repeats_numbers = True  # files of several years are several tellings
+    repeats_numbers = True  # files of several years repeat a number
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
     canary_numbers = _PROBES
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[registers_ports.SourceRow]:
-        """The rows, each year a part. Raises ImportRefused when a needed column is missing."""
+        """Read the rows, each year as a part. Raises ImportRefused if a required column is missing."""
         for place, file in enumerate(files):
             table = _open_table(file, place)
             needed = table.get_column_indexes(NUMBER, _NAME, "Category", "Designation")
@@ -139,7 +139,7 @@ def _read_columns(
 def _read_list(
     table: DelimitedTable, needed: Sequence[int], optional: dict[str, int], file: int
 ) -> Iterator[tuple[registers_ports.SourceRow, datetime | None]]:
-    """The rows, with the days on which they ended."""
+    """The rows, with the dates on which they ended."""
     reading = ValueReader(file)
     for row in table:
         if isinstance(row, RejectedRow):
@@ -205,10 +205,10 @@ def _entry(
 
 
 def parse_registry_number(written: str) -> tuple[str | None, str]:
-    """The number as the register writes it, or None and the problem with it.
+    """The number as the register writes it, or None and its problem.
 
     Nine digits with a check digit (Luhn), RR, and the four digits of the account (internal divisions have RR0002 and
-    up). Nothing is completed: a number that a spreadsheet took its leading zero from may be any of several.
+    up). Nothing is completed: a number that lost leading zeros in a spreadsheet is ambiguous.
     """
     text = written.strip().upper()
     found = _NUMBER.fullmatch(text)

@@ -1,7 +1,7 @@
-"""Reads the public register of Ireland's Charities Regulator (xlsx, its first sheet; CC BY 4.0).
+"""Read the public register of Ireland's Charities Regulator (xlsx, its first sheet; CC BY 4.0).
 
-Written from the documented layout alone. The column of trustees names persons and is never read; of the sheet of
-annual reports nothing is taken.
+Written from the documented layout only. The column of trustees names persons and is never read, nor is the sheet of
+annual reports.
 """
 
 import re
@@ -34,14 +34,14 @@ _NAME: Final = "Registered Charity Name"
 _STATUS: Final = "Status"
 NEEDED: Final = (NUMBER, _NAME, "Also Known As", _STATUS, "Primary Address", "Charitable Purpose")
 _CLASSIFICATION: Final = "Charity Classification"
-"""Begins the name of its column, which goes on in brackets."""
+"""The start of its column's name, which continues in brackets."""
 _FACTS: Final = ("Also Operates In", "Governing Form", "CRO Number", "Country Established", "Charitable Purpose")
 _OBJECTS: Final = "Charitable Objects"
 _STATUSES: Final = {"registered": True, "deregistered": False, "deregistered s40 by revenue": False}
 
 _NUMBER: Final = re.compile(r"20[0-9]{6}", re.ASCII)
 _NO_COMPANY: Final = re.compile(r"0*|20[0-9]{6}", re.ASCII)
-"""The company number holds zeros, and charity numbers by mistake."""
+"""Invalid company numbers: zeros, and charity numbers entered by mistake."""
 _MOST_COLUMNS: Final = 40
 _MOST_ROWS: Final = 200_000
 _MOST_MEMBERS: Final = 1_000
@@ -55,9 +55,9 @@ _BROKEN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class WorkbookLimits:
-    """Limits for a workbook: unpacked bytes, and bytes and number of its shared strings.
+    """Limits of a workbook: unpacked bytes, and bytes and number of its shared strings.
 
-    A text takes some sixty bytes beside its letters.
+    A string takes some sixty bytes beside its letters.
     """
 
     unpacked: int = 400 << 20
@@ -81,7 +81,7 @@ class CriReader:
         self._limits = limits or WorkbookLimits()
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
-        """The rows. Raises ImportRefused when it is no such workbook, or a needed column is missing."""
+        """Read the rows. Raises ImportRefused if it is no such workbook, or a required column is missing."""
         for place, file in enumerate(files):
             with _seekable(file, self._limits) as content:
                 rows = _read_rows(content, self._limits)
@@ -98,7 +98,7 @@ class CriReader:
 
 @contextmanager
 def _seekable(file: SourceFile, limits: WorkbookLimits) -> Iterator[BinaryIO]:
-    """The bytes where one can go back in them: a workbook is a zip, read from its end."""
+    """A seekable copy of the file: a workbook is a ZIP file, read from its end."""
     with SpooledTemporaryFile(_COPIED_IN_MEMORY) as copied:
         content = file.open_binary()
         left = limits.unpacked
@@ -112,7 +112,7 @@ def _seekable(file: SourceFile, limits: WorkbookLimits) -> Iterator[BinaryIO]:
 
 
 def _read_rows(content: BinaryIO, limits: WorkbookLimits) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    """The rows of the register's sheet with their numbers. Raises ImportRefused for what is no workbook."""
+    """The rows of the register's sheet with their numbers. Raises ImportRefused if the file is no workbook."""
     import openpyxl  # on first use: 20 MB
     from openpyxl.utils.exceptions import InvalidFileException
 
@@ -123,7 +123,7 @@ def _read_rows(content: BinaryIO, limits: WorkbookLimits) -> Iterator[tuple[int,
             named = ", ".join(book.sheetnames[:10])
             raise ImportRefused(f"the workbook has no sheet '{_SHEET}' (it has {named}): fetch the register again")
         sheet = book[_SHEET]
-        sheet.reset_dimensions()  # what the file says of its size may be wrong
+        sheet.reset_dimensions()  # the size stated in the file may be wrong
         for line, row in enumerate(sheet.iter_rows(max_col=_MOST_COLUMNS, values_only=True), start=1):
             if line > _MOST_ROWS:
                 raise ImportRefused(f"the sheet has more than {_MOST_ROWS} rows: it is not this register")
@@ -145,7 +145,7 @@ def _check_sizes(content: BinaryIO, limits: WorkbookLimits) -> None:
 
 
 def _count_texts(archive: zipfile.ZipFile, table: zipfile.ZipInfo) -> int:
-    """How many texts a table has."""
+    """The number of shared strings of a table."""
     ends = 0
     with archive.open(table) as content:
         while chunk := content.read(1 << 20):
@@ -211,7 +211,7 @@ def _entry(
 
 
 def _text(value: Any) -> str:
-    """A cell as text: numbers without a fraction, NUL as what is no text."""
+    """A cell as text: numbers without a fraction; NUL marks invalid text."""
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():

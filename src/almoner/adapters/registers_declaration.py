@@ -1,4 +1,4 @@
-"""The registry that a mapping file brings with it: its table ``[registry]``, checked."""
+"""The registry that a mapping file declares in its table ``[registry]``, validated."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ def _problems(table: dict[str, Any]) -> Iterator[str]:
             yield f"registry.{name} is not a text of 1 to {_LONGEST_NAME} characters"
     if table.get("country_code") not in COUNTRIES:
         yield 'registry.country_code is no country: three capital letters, such as "DEU"'
-    # No pattern: one could take for ever on a line of a file.
+    # Not a regular expression: one could run without end on a line of a file.
     if table.get("characters", _CHARACTERS[1]) not in _CHARACTERS:
         yield f"registry.characters is none of {', '.join(_CHARACTERS)}"
     shortest, longest = table.get("shortest", 1), table.get("longest", _LONGEST_NUMBER)

@@ -1,7 +1,7 @@
-"""Reads what bodies of British registers have to do with each other: mergers, re-registrations, double registrations.
+"""Read relations between British charities: mergers, re-registrations, dual registrations.
 
-The tables of charity-lookups (ODbL 1.0, made from the registers and from what charities told). They list no bodies, and
-are never shipped: who uses them fetches them.
+The tables of charity-lookups (ODbL 1.0, compiled from the registers and from charities' reports). They list no
+charities, and are never shipped: operators who use them fetch them.
 """
 
 import re
@@ -22,10 +22,10 @@ _Rows = Iterator[SourceRow]
 
 
 class _LinksReader:
-    """What the three have in common.
+    """The base of the three readers.
 
-    Rows without the number of a charity at one end, and those within one charity, say nothing of two bodies: they are
-    counted as unnumbered.
+    Rows without a charity's number on one side, and those within one charity, are counted as unnumbered: they relate no
+    two charities.
     """
 
     registry_code = CCEW
@@ -38,12 +38,15 @@ class _LinksReader:
 
 
 class CharityMergersReader(_LinksReader):
-    """The register of mergers. Many who merged were excepted or never registered: their rows have no number."""
+    """Reads the register of mergers.
+
+    Many merged charities were excepted or never registered: their rows have no number.
+    """
 
     code = "gb-mergers"
 
     def read(self, files: Sequence[SourceFile]) -> _Rows:
-        """One link for each merger between two registered charities."""
+        """One link for each merger of two registered charities."""
         for place, file in enumerate(files):
             table = DelimitedTable(file, place=place)
             columns = table.get_column_indexes(
@@ -98,7 +101,7 @@ class DualRegistrationsReader(_LinksReader):
 
 
 def _linked_number(number: str, linked: str) -> str:
-    """A number with that of the linked charity, written ``1``, ``01`` or ``001``; 0 is the main one."""
+    """A number with its linked charity's number, written ``1``, ``01`` or ``001``; 0 is the main charity."""
     own = linked.lstrip("0")
     return f"{number}-{own}" if own else number
 

@@ -1,11 +1,11 @@
-"""Reads the notices 990-N (e-Postcards) of small bodies (no header, ``|`` between 26 fields; public domain).
+"""Read the notices 990-N (e-Postcards) of small organisations (no header, ``|`` between 26 fields; public domain).
 
 EIN | tax year | name | gross receipts normally not above the limit | terminated | period begin | period end | website |
-officer: name and seven fields of an address | the body: seven fields of an address | three further names. What is
-the officer's is never read; nor is the street of the body, which of a body so small is mostly the officer's home.
+officer: name and seven fields of an address | the organisation: seven fields of an address | three further names. The
+officer's fields are never read, nor is the organisation's street, which is mostly the officer's home.
 
-Names hold ``|`` at times. The flags and days behind the name, and the country and further names at the end, say where
-the fields are; where they do not, the row is put aside.
+Names sometimes contain ``|``. The flags and dates after the name, and the country and further names at the end, show
+where the fields are; if they do not, the row is rejected.
 """
 
 import re
@@ -37,10 +37,10 @@ class Irs990NReader:
     registry_code = "IRS"
     lists_organisations = False
     unverified = False
-    repeats_numbers = True  # the layout does not promise one year for each number
+    repeats_numbers = True  # a number may have rows for several years
     reads_files_together = False
     ignored_columns = frozenset({"TAX_YEAR", "PERIOD_BEGIN", "PERIOD_END", "GROSS_RECEIPTS_NORMALLY_SMALL"})
-    canary_numbers: frozenset[str] = frozenset()  # no body is known to file this notice every year
+    canary_numbers: frozenset[str] = frozenset()  # no organisation is known to file this notice every year
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
         """The rows of each file. Raises ImportRefused if a file is another list or is truncated."""
@@ -53,7 +53,7 @@ class Irs990NReader:
                     yield from reading.pop_unreadable_values(line)
                     continue
                 reading.discard_unreadable_values()
-                # Of a row that is not understood nothing but the number is certainly not an officer's.
+                # If a row cannot be parsed, only its number is certainly not an officer's.
                 name = clean_text(fields[_NAME]) if len(fields) == _FIELDS else ""
                 number = clean_text(fields[0])
                 yield irs.build_rejected_row(
@@ -62,7 +62,7 @@ class Irs990NReader:
 
 
 def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
-    """The entry of one row, or the sentence that says what is wrong with it."""
+    """The entry of one row, or the sentence that states its problem."""
     if len(fields) < _FIELDS:
         return f"the row has {len(fields)} fields, the list has {_FIELDS}"
     flags = _find_flags(fields)

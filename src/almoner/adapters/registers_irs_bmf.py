@@ -1,8 +1,8 @@
-"""Reads the IRS Exempt Organizations Business Master File (28 columns, looked up by name; public domain).
+"""Read the IRS Exempt Organizations Business Master File (28 columns, looked up by name; public domain).
 
-What becomes of its codes is decided here and told in ``docs/guides/registers.md``. The column ICO ("in care of",
-mostly a private person) is never read, and cut out of a row that goes to quarantine; so are persons in whose care a
-body is out of NAME, STREET and SORT_NAME, where they are typed too.
+Its codes are mapped here and documented in ``docs/guides/registers.md``. The column ICO ("in care of", mostly a private
+person) is never read, and is removed from a row in quarantine; so are "in care of" persons in NAME, STREET and
+SORT_NAME.
 """
 
 import csv
@@ -25,18 +25,18 @@ COLUMNS: Final = (
     "ACTIVITY ORGANIZATION STATUS TAX_PERIOD ASSET_CD INCOME_CD FILING_REQ_CD PF_FILING_REQ_CD ACCT_PD ASSET_AMT "
     "INCOME_AMT REVENUE_AMT NTEE_CD SORT_NAME"
 ).split()
-"""Every column but the personal one, ICO: each is a fact under its own name."""
+"""Every column but the personal one, ICO; each is a fact with the column's name."""
 _AMOUNTS: Final = ("ASSET_AMT", "INCOME_AMT", "REVENUE_AMT")
 """Whole dollars, which may be negative."""
 _CAN_LACK: Final = frozenset({*_AMOUNTS, *"ACTIVITY ORGANIZATION TAX_PERIOD ASSET_CD PF_FILING_REQ_CD ACCT_PD".split()})
 NEEDED: Final = tuple(column for column in COLUMNS if column not in _CAN_LACK)
-"""The columns that records and verdicts depend on: a file without one of them is refused."""
+"""The columns that records and decisions depend on: a file without one of them is refused."""
 _LONGEST_AMOUNT: Final = 19
 _CODES: Final = (("DEDUCTIBILITY", 1), ("AFFILIATION", 1), ("GROUP", 4), ("INCOME_CD", 1))
 _NOTHING: Final = frozenset("- -- . ? N/A n/a NULL null None none NaN nan #N/A".split())
 _WITH_PERSONS: Final = (("STREET", irs.strip_care_of_line), ("SORT_NAME", irs.clean_second_name_line))
 _PROMINENCE: Final[Mapping[str | None, int]] = {str(code): code for code in range(10)}
-"""INCOME_CD, the size of a body: it orders those whose names match equally well."""
+"""INCOME_CD, the size of an organisation: it orders those whose names match equally well."""
 
 _CHARITABLE: Final = frozenset({"03", "50", "60", "70", "71", "92"})
 """501(c)(3), (e) hospital services, (f) school investments, (k) child care, (n) risk pools, 4947(a)(1) trusts."""
@@ -65,7 +65,7 @@ class IrsBmfReader:
     canary_numbers = frozenset({"135562976", "200049703", "363673599", "530196605", "942278431"})
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
-        """The rows of each file. Raises ImportRefused when a needed column is missing or a file was cut off."""
+        """Read the rows of each file. Raises ImportRefused if a required column is missing or a file is truncated."""
         for place, file in enumerate(files):
             yield from _read_rows(file, place)
 
@@ -122,24 +122,24 @@ def _read_rows(file: SourceFile, place: int) -> Iterator[SourceRow]:
 
 
 def _is_odd(line: str) -> bool:
-    """Whether it holds controls, or signs as web pages write them."""
+    """Whether a line contains control characters or HTML entities."""
     return not line.rstrip("\r\n").isprintable() or ("&" in line and ";" in line)
 
 
 def _fields(line: str) -> list[str]:
-    """The fields of one line, without blanks around them: no row of this file goes over a line's end."""
+    """The fields of one line, without blanks around them; no row of this file spans several lines."""
     if '"' in line:
         try:
             return [field.strip() for field in next(csv.reader([line.rstrip("\r\n")], strict=True))]
         except csv.Error:
-            return []  # a quote that does not end: which field is which is unsure
+            return []  # a quote that is never closed: the field positions are unsure
     if " ," in line or ", " in line:
         return [field.strip() for field in line.split(",")]
     return line.rstrip().split(",")
 
 
 def _entry(facts: dict[str, Any], reading: ValueReader) -> RegisterEntry | str:
-    """The entry of a row, or its problem; ``facts`` are the columns that are not empty."""
+    """The entry of a row, or its problem; ``facts`` are the non-empty columns."""
     stated = facts.get
     number = stated("EIN", "")
     if not irs.is_ein(number):
@@ -161,7 +161,7 @@ def _entry(facts: dict[str, Any], reading: ValueReader) -> RegisterEntry | str:
         secondary_name=second,
         types=organisation_types(stated("SUBSECTION", ""), stated("DEDUCTIBILITY", ""), stated("FOUNDATION", "")),
         address_line_1=stated("STREET"),
-        address_line_2=None if state else city,  # abroad, CITY holds the country's name
+        address_line_2=None if state else city,  # outside the US, CITY holds the country's name
         city=city if state else None,
         state=state,
         postcode=irs.format_zip_code(stated("ZIP", "")),
@@ -186,7 +186,7 @@ def _code_problem(facts: Mapping[str, str]) -> str | None:
 
 
 def _clean_facts(facts: dict[str, Any], reading: ValueReader) -> None:
-    """Make the amounts numbers, leave out what is no code, and persons in the lines that have them."""
+    """Convert the amounts to numbers; omit invalid codes, and persons in the lines that have them."""
     for column in _AMOUNTS:
         if column in facts:
             amount: str = facts[column]
@@ -208,7 +208,7 @@ def _clean_facts(facts: dict[str, Any], reading: ValueReader) -> None:
 
 
 def _ruling_month(facts: dict[str, Any], reading: ValueReader) -> datetime | None:
-    """The month of the ruling; zeros stand for one that is not known."""
+    """The month of the ruling; None for zeros, which mean unknown."""
     ruling = facts.get("RULING", "")
     found = _first_of_month(ruling)
     if found is None and ruling.strip("0"):
@@ -220,8 +220,9 @@ def _ruling_month(facts: dict[str, Any], reading: ValueReader) -> datetime | Non
 def organisation_types(subsection: str, deductibility: str, foundation: str) -> tuple[str, ...]:
     """The types that follow from the IRS codes.
 
-    ``nonprofit`` for charities and for bodies to which gifts are deductible, ``education`` beside it for their schools,
-    ``social_impact`` for other social welfare bodies; unions, business leagues, clubs and the rest have no type.
+    ``nonprofit`` for charities and for organisations to which gifts are deductible, plus ``education`` for schools
+    among them; ``social_impact`` for other social welfare organisations; unions, business leagues, clubs and the rest
+    have no type.
     """
     if subsection in _CHARITABLE or deductibility == _DEDUCTIBLE:
         return ("nonprofit", "education") if foundation in _SCHOOLS and subsection == "03" else ("nonprofit",)
@@ -230,7 +231,7 @@ def organisation_types(subsection: str, deductibility: str, foundation: str) -> 
 
 @lru_cache(maxsize=4096)
 def _first_of_month(ruling: str) -> datetime | None:
-    """RULING is YYYYMM, 000000 where it is unknown."""
+    """Parse RULING, which is YYYYMM; 000000 if it is unknown."""
     if not (len(ruling) == 6 and ruling.isascii() and ruling.isdigit()):
         return None
     year, month = int(ruling[:4]), int(ruling[4:])

@@ -1,7 +1,7 @@
-"""Reads Publication 78, the bodies to which gifts are deductible (no header, ``|`` between six fields; public domain).
+"""Read Publication 78, the organisations to which gifts are deductible (no header, ``|`` between six fields).
 
-EIN | legal name | city | state | country in words | deductibility codes, one or several. It lists nobody: its entries
-say more of bodies that the business master file lists, and subordinates of a group are not in it by design.
+Public domain. EIN | legal name | city | state | country in words | deductibility codes, one or several. Its entries
+only add facts to organisations in the business master file, and by design it omits subordinates of a group.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ class IrsPub78Reader:
     canary_numbers = frozenset({"135562976", "200049703", "271067272", "363673599", "530196605", "942278431"})
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
-        """The rows of each file. Raises ImportRefused when one is another list or was cut off."""
+        """Read the rows of each file. Raises ImportRefused if one is another list or truncated."""
         for place, file in enumerate(files):
             reading = ValueReader(place)
             for line, fields in irs.read_rows(file, irs.PUB78):
@@ -45,11 +45,11 @@ class IrsPub78Reader:
 
 
 def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
-    """The entry of one row, or the sentence that says what is wrong with it."""
+    """The entry of one row, or the sentence that states its problem."""
     if len(fields) != _FIELDS:
         if not irs.PUB78.matches(fields):
             return f"the row has {len(fields)} fields, the list has {_FIELDS}"
-        fields = [fields[0], "|".join(fields[1:-4]), *fields[-4:]]  # the name holds the sign that parts the fields
+        fields = [fields[0], "|".join(fields[1:-4]), *fields[-4:]]  # the name contains the separator
     ein, name = map(clean_text, fields[:2])
     if wrong := irs.find_row_problem(ein, name):
         return wrong

@@ -1,9 +1,8 @@
-"""Reads the list of automatic revocations (no header, ``|`` between twelve fields; public domain).
+"""Read the list of automatic revocations (no header, ``|`` between twelve fields; public domain).
 
 EIN | name | second line of the name | street | city | state | ZIP | country | exemption type | revocation date |
-posting date | reinstatement date. A number is in it once for each time it was revoked, and stays in it when it is
-reinstated: what follows from its rows is decided in ``nonprofits/standing``. The street is not read: it is often
-somebody's home.
+posting date | reinstatement date. A number has a row for each revocation, and keeps it after reinstatement:
+``nonprofits/legal_status`` decides by its rows. The street is not read: it is often somebody's home.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +18,8 @@ _STREET: Final = 3
 _OPTIONAL: Final = ("SECOND_NAME", "CITY", "STATE", "ZIP", "COUNTRY", "EXEMPTION_TYPE")
 _DATES: Final = ("REVOCATION_DATE", "POSTING_DATE", "REINSTATEMENT_DATE")
 _WRONG_DATES: Final = ("2020-04-01", "2020-07-14")
-"""Revocation dates from the first to the second of these days are wrong, says the IRS, and mean the next."""
+"""Revocation dates from the first to the second of these days are wrong, according to the IRS, and mean the next day.
+"""
 _CORRECTED_DATE: Final = "2020-07-15"
 
 
@@ -36,7 +36,7 @@ class IrsRevocationsReader:
     canary_numbers = frozenset({"000003154", "001037180", "003754390", "010275502", "570968696", "843824530"})
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
-        """The rows of each file. Raises ImportRefused when one is another list or was cut off."""
+        """Read the rows of each file. Raises ImportRefused if one is another list or truncated."""
         for place, file in enumerate(files):
             reading = ValueReader(place)
             for line, fields in irs.read_rows(file, irs.REVOCATIONS):
@@ -57,7 +57,7 @@ def _without_street(fields: list[str]) -> list[str]:
 
 
 def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
-    """The entry of one row, or the sentence that says what is wrong with it."""
+    """The entry of one row, or the sentence that states its problem."""
     if len(fields) != _FIELDS:
         return f"the row has {len(fields)} fields, the list has {_FIELDS}"
     ein, name = map(clean_text, fields[:2])
@@ -75,7 +75,7 @@ def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
         if day is None and column == "POSTING_DATE":
             reading.report_unreadable_value(column, written)
             continue
-        if day is None:  # whether it is revoked rests on the other two
+        if day is None:  # the other two dates decide whether it is revoked
             return f"{column} is no day like 15-NOV-2017"
         facts[column] = day
         if column == "REVOCATION_DATE" and _WRONG_DATES[0] <= day <= _WRONG_DATES[1]:

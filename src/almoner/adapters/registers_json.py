@@ -1,8 +1,7 @@
-"""Reads JSON of any size as events, in bounded memory, whatever the file holds.
+"""Read JSON of any size and content as events, in bounded memory.
 
-The C parser of ijson (3.6.0) breaks the interpreter on an integer of more than 4,300 digits, and what it builds items
-with keeps the path of every level of nesting: so numbers are looked at before they get there, and its plain events are
-used.
+The C parser of ijson (3.6.0) crashes the interpreter on an integer of more than 4,300 digits, and its item builder
+keeps the path of every level of nesting: so numbers are checked beforehand, and its plain events are used.
 """
 
 import re
@@ -14,7 +13,7 @@ import ijson
 from almoner.nonprofits.registers.domain import ImportRefused
 
 _MOST_AT_ONCE: Final = 8 << 20
-"""Bytes between two tokens: a longer text would be held in memory as a whole."""
+"""The most bytes between two tokens: a longer text would be held in memory as a whole."""
 _DEEPEST: Final = 50
 _NO_NUMBER: Final = re.compile(rb"[0-9]{1000}")
 _OVERLAP: Final = 1000
@@ -22,7 +21,7 @@ _MARK: Final = b"\xef\xbb\xbf"
 
 
 class _BoundedStream:
-    """Bytes for the parser without the mark that a UTF-8 file may begin with, counted since its last token."""
+    """Bytes for the parser without a UTF-8 byte order mark, counted since its last token."""
 
     def __init__(self, content: BinaryIO) -> None:
         self._content = content
@@ -31,7 +30,7 @@ class _BoundedStream:
         self.since = 0
 
     def read(self, size: int) -> bytes:
-        """More of the content. Raises ImportRefused when one token is as long as no register has it."""
+        """Read more bytes. Raises ImportRefused if a token is longer than any in a register."""
         chunk = self._content.read(size)
         if size and not self._started:
             self._started = True
@@ -48,7 +47,7 @@ class _BoundedStream:
 
 
 def read_json_events(content: BinaryIO) -> Iterator[tuple[str, Any]]:
-    """(event, value) as ijson names them; numbers are int and Decimal. Raises ImportRefused when it is no JSON."""
+    """(event, value) as ijson names them; numbers are int and Decimal. Raises ImportRefused if it is no JSON."""
     watched, depth = _BoundedStream(content), 0
     try:
         for event, value in ijson.basic_parse(watched, use_float=False):
@@ -58,7 +57,7 @@ def read_json_events(content: BinaryIO) -> Iterator[tuple[str, Any]]:
                 raise ImportRefused("the file is nested deeper than this register is: it is not loaded")
             yield event, value
     except (ijson.JSONError, ValueError, ArithmeticError) as error:
-        # Its words show a piece of the file, which may be anybody's.
+        # The error's text would show a piece of the file, which may be personal.
         raise ImportRefused(
             f"the file is no JSON, or was cut off ({type(error).__name__}): download it again"
         ) from error

@@ -1,4 +1,4 @@
-"""Reads any register by a mapping file: CSV, or JSON with one record in each line."""
+"""Read any register by a mapping file: CSV, or JSON with one record per line."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ _ADDRESS: Final = ("address_line_1", "address_line_2")
 
 
 class MappedReader:
-    """The reader that a mapping makes."""
+    """The reader that a mapping file defines."""
 
     reads_files_together = False
 
@@ -48,7 +48,7 @@ class MappedReader:
         self.canary_numbers = mapping.canary_numbers
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
-        """The rows. Raises ImportRefused if a column is missing or the file does not fit its mapping."""
+        """Read the rows. Raises ImportRefused if a column is missing or the file does not fit its mapping."""
         records = _read_csv if self._mapping.format == "csv" else _read_jsonl
         for place, file in enumerate(files):
             reading = ValueReader(place)
@@ -124,7 +124,7 @@ def _read_jsonl(
 
 
 def _record(decode: Decode, raw: bytes | None, *, first: bool) -> dict[str, Any] | str:
-    """The record of a line, or what is wrong with it."""
+    """The record of a line, or its problem."""
     if raw is None:
         return "the line is longer than a mebibyte"
     text = decode(raw.removeprefix(b"\xef\xbb\xbf") if first else raw)
@@ -136,7 +136,7 @@ def _record(decode: Decode, raw: bytes | None, *, first: bool) -> dict[str, Any]
 
 
 def _member_at(record: dict[str, Any], path: list[str]) -> Any:
-    """The value of a member, by ``a.b`` inside another; a name with a dot of its own comes first."""
+    """The value of a member, nested by ``a.b``; a member whose own name contains the dot comes first."""
     whole = ".".join(path)
     if whole in record:
         return record[whole]
@@ -149,7 +149,7 @@ def _member_at(record: dict[str, Any], path: list[str]) -> Any:
 
 
 def _value(value: Any) -> _Value:
-    """A JSON value as text that can be stored; records inside are never taken whole."""
+    """A JSON value as text that can be stored; nested records are never stored whole."""
     if isinstance(value, list):
         return [text for each in value[:_MOST_VALUES] if isinstance(text := _value(each), str) and text]
     if isinstance(value, bool):
@@ -161,7 +161,7 @@ def _value(value: Any) -> _Value:
 
 
 def _clean_record(record: Mapping[str, _Value], reading: ValueReader) -> dict[str, _Value]:
-    """The values, each tidied, and empty where it is damaged or says nothing."""
+    """The cleaned values; empty if damaged or placeholders."""
     return {
         column: [text for each in value if (text := reading.read_text(column, each))]
         if isinstance(value, list)
@@ -199,7 +199,7 @@ def _row(
 
 
 class _UnknownValue(Exception):
-    """A value is not in the mapping."""
+    """A value that the mapping does not know."""
 
 
 def _entry(
@@ -263,7 +263,7 @@ def _read_day(text: str, formats: tuple[str, ...]) -> datetime | None:
 
 
 def _flag(record: Mapping[str, _Value], taking: ColumnMapping, reading: ValueReader) -> bool | None:
-    """Whether a value means yes; None for one that the mapping does not know, or that says nothing."""
+    """Whether a value means yes; None for an empty value, or one that the mapping does not know."""
     text = _text(record, taking).casefold()
     if text in taking.yes:
         return True

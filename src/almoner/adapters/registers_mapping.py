@@ -1,6 +1,6 @@
-"""What a mapping file (TOML) says of a register that has no reader of its own: checked whole, told whole.
+"""Parse and validate a mapping file (TOML) for a register without a reader of its own; reports every problem.
 
-``docs/guides/register-mappings.md`` describes every member. A mapping names what it takes; nothing else is ever read.
+``docs/guides/register-mappings.md`` describes every member. A mapping names the columns it uses; no other is ever read.
 """
 
 import re
@@ -38,7 +38,7 @@ MEMBERS: Final[Mapping[str, Kind]] = {
     "is_branch_parent": "flag",
     "parent_number": "text",
 }
-"""The members of an entry that may be taken from columns, and what each holds."""
+"""The members of an entry that can be taken from columns, and the kind of each."""
 _OPTIONS: Final[Mapping[Kind, frozenset[str]]] = {
     "text": frozenset({"column", "columns", "join"}),
     "number": frozenset({"column", "columns", "join", "remove"}),
@@ -65,7 +65,7 @@ _NONE_TAKEN: Final[Mapping[str, str | None]] = {}
 
 @dataclass(frozen=True, slots=True)
 class RegisterMapping:
-    """A mapping file without a mistake."""
+    """A valid mapping file."""
 
     code: str
     registry: str
@@ -91,9 +91,9 @@ class RegisterMapping:
 
 
 def load_mapping(path: Path, taken: Mapping[str, str | None] = _NONE_TAKEN) -> RegisterMapping:
-    """The mapping of a file. Raises ImportRefused that names every problem.
+    """Load the mapping of a file. Raises ImportRefused that names every problem.
 
-    ``taken``: the code of every other source, and the registry that it lists, None when it lists none.
+    ``taken``: the code of every other source, and the registry that it lists, None if it lists none.
     """
     try:
         return parse_mapping(path.read_text("utf-8"), str(path), taken)
@@ -102,7 +102,7 @@ def load_mapping(path: Path, taken: Mapping[str, str | None] = _NONE_TAKEN) -> R
 
 
 def parse_mapping(text: str, name: str, taken: Mapping[str, str | None] = _NONE_TAKEN) -> RegisterMapping:
-    """The mapping of its text. Raises ImportRefused."""
+    """Parse the text of a mapping file. Raises ImportRefused."""
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -117,7 +117,7 @@ def parse_mapping(text: str, name: str, taken: Mapping[str, str | None] = _NONE_
 
 
 class _MappingParser(MappingParser):
-    """Reads a document, and keeps every problem that it meets."""
+    """Parses a document and collects every problem."""
 
     def mapping(self, taken: Mapping[str, str | None]) -> RegisterMapping:
         """The parsed mapping; valid only without problems."""

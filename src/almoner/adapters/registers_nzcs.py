@@ -1,7 +1,7 @@
-"""Reads the charities register of New Zealand (OData: JSON in its two envelopes, or CSV).
+"""Read the charities register of New Zealand (OData: JSON in its two envelopes, or CSV).
 
-Written from the documented layout alone. Officers, contact persons, email addresses and telephones are never read,
-nor anything that lies deeper in a record.
+Written from the documented layout only. Officers, contact persons, email addresses and telephones are never read, nor
+is anything nested in a record.
 """
 
 import re
@@ -52,7 +52,7 @@ _STATUSES: Final = frozenset({_REGISTERED, "deregistered"})
 _NUMBER: Final = re.compile(r"CC[0-9]{5}", re.ASCII)
 _MOMENT: Final = re.compile(r"/Date\((-?[0-9]{1,15})(?:[+-][0-9]{4})?\)/", re.ASCII)
 _LONGEST: Final = 20_000
-"""Characters of a member that are kept."""
+"""The most characters kept of a member."""
 
 
 class NzcsReader:
@@ -68,7 +68,7 @@ class NzcsReader:
     canary_numbers: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
-        """The rows of each file, CSV when it is called so. Raises ImportRefused when it is neither."""
+        """Read the rows of each file, as CSV by its name. Raises ImportRefused if it is neither."""
         for place, file in enumerate(files):
             if file.name.lower().endswith(".csv"):
                 yield from _read_csv(file, place)
@@ -101,11 +101,11 @@ def _read_json(file: SourceFile, place: int) -> Iterator[SourceRow]:
 
 
 def read_records(content: BinaryIO, taken: frozenset[str]) -> Iterator[dict[str, Any]]:
-    """The records of ``{"d": [...]}`` or ``{"d": {"results": [...]}}``, with the members ``taken`` that are no records.
+    """The records of ``{"d": [...]}`` or ``{"d": {"results": [...]}}``, with their scalar members among ``taken``.
 
-    What lies deeper is passed over without being built. Raises ImportRefused when it is no JSON or was cut off.
+    Nested values are skipped without building them. Raises ImportRefused if it is no JSON or is truncated.
     """
-    path: list[str] = []  # the member that each open map is at; "*" for a list
+    path: list[str] = []  # the current member of each open map; "*" for a list
     record: dict[str, Any] = {}
     for event, value in registers_json.read_json_events(content):
         if event == "map_key":
@@ -183,7 +183,7 @@ def _day(column: str, stated: Mapping[str, str], reading: ValueReader) -> dateti
 
 
 def parse_odata_date(written: str) -> datetime | None:
-    """``/Date(1371427200000)/``, ``2013-06-17T00:00:00`` or ``17/06/2013``."""
+    """Parse ``/Date(1371427200000)/``, ``2013-06-17T00:00:00`` or ``17/06/2013``."""
     found = _MOMENT.fullmatch(written)
     if found is None:
         return parse_date(written)

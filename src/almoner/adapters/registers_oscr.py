@@ -1,10 +1,10 @@
-"""Reads the register of the Scottish charity regulator and the one of its former charities (OGL).
+"""Read the register of the Scottish charity regulator and the one of its former charities (OGL).
 
-Two files, each with one CSV: what stands in both is a charity today, so both are read together and the live one first.
+Two files, each with one CSV: a number in both is a charity today, so both are read together and the live one first.
 
-The column "Principal Office/Trustees Address" holds, for a body without an office, the address of one of its trustees,
-and nothing tells which it is. Bodies corporate must have an office, and theirs is kept; of associations and trusts only
-the town and the district of the postcode.
+For a charity without an office, the column "Principal Office/Trustees Address" has the address of one of its trustees,
+and nothing shows which it is. Incorporated charities must have an office, so their address is kept; of associations and
+trusts only the town and the district of the postcode.
 """
 
 import csv
@@ -63,9 +63,9 @@ class OscrReader:
     """University of Edinburgh, National Trust for Scotland, Salvation Army, Barnardo's, Tearfund, RSPB."""
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
-        """The charities, then the former ones.
+        """Read the charities, then the former ones.
 
-        The former register alone is refused: it does not tell which of its numbers are in use again.
+        The former register alone is refused: it does not show which of its numbers are in use again.
         """
         tables = [(DelimitedTable(file, number=_NUMBER, place=place), place) for place, file in enumerate(files)]
         live = [found for found in tables if found[0].find_column_index(CEASED_DATE) is None]
@@ -174,7 +174,7 @@ def _facts(
 
 
 def _split_list(column: str, reported: Mapping[str, str], reading: ValueReader) -> list[str]:
-    """The items of a list whose quotes are single ones: items hold commas themselves."""
+    """Split a list with single quotes: items contain commas themselves."""
     try:
         items = next(csv.reader([reported[column]], quotechar="'", skipinitialspace=True), [])
     except csv.Error:
@@ -184,7 +184,7 @@ def _split_list(column: str, reported: Mapping[str, str], reading: ValueReader) 
 
 
 def _parent_number(key: str, reported: Mapping[str, str]) -> str | None:
-    """The parent in this register; one in another register is a fact alone."""
+    """The parent's number, if it is in this register; one in another register is only a fact."""
     parent = parse_number_key(_REGISTRY, reported["Parent charity number"])
     return parent if parent != key else None
 
@@ -194,7 +194,7 @@ def _parse_place(reported: Mapping[str, str]) -> registers_uk.UkAddress:
     place = registers_uk.parse_address(pieces, reported["Postcode"])
     if reported["Constitutional Form"].lower().startswith(_CORPORATE):
         return place
-    town = place.city if place.address_line_1 else None  # a lone line may be the name of a house
+    town = place.city if place.address_line_1 else None  # a single line may be the name of a house
     return registers_uk.UkAddress(
         city=town, state=place.state, postcode=registers_uk.outward_code(reported["Postcode"])
     )

@@ -1,9 +1,9 @@
-"""Reads the national directory of associations of France (``rna_waldec``, ``rna_import``: CSV, ``;``; Licence Ouverte).
+"""Read the national directory of associations of France (``rna_waldec``, ``rna_import``: CSV, ``;``; Licence Ouverte).
 
-Written from the documented layout alone. Of 39 columns those of the seat and the purpose are read; ``dir_civilite``,
-the address of management (``adrg_*``, with the declarant's name) and ``observation`` never are. Being in the directory
-says that an association was declared, not that donations to it are deductible: only those of recognised public utility
-are ``nonprofit``. Alsace-Moselle keeps registers of its own.
+Written from the documented layout only. Of 39 columns those of the seat and the purpose are read; ``dir_civilite``, the
+address of management (``adrg_*``, with the declarant's name) and ``observation`` never are. Being in the directory
+means that an association was declared, not that donations to it are deductible: only those of recognised public utility
+are ``nonprofit``. Alsace-Moselle has registers of its own.
 """
 
 import re
@@ -62,7 +62,7 @@ _POSITIONS: Final = {"A": True, "D": False, "S": False}
 
 _WALDEC: Final = re.compile(r"W[0-9][0-9A-Z][0-9A-Z]{7}", re.ASCII)
 _OLD: Final = re.compile(r"[0-9][0-9A-Z]{6,19}", re.ASCII)
-"""How bodies were numbered before W numbers; what rna_import has."""
+"""The numbers before W numbers, which rna_import has."""
 _DEPARTMENT: Final = re.compile(r"dpt_?([0-9][0-9AB][0-9]?)", re.IGNORECASE)
 _FILL: Final = frozenset(("", "_", "__", "-", ".", "NULL"))
 """Placeholders in empty address columns."""
@@ -81,7 +81,7 @@ class RnaReader:
     canary_numbers: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[registers_ports.SourceRow]:
-        """The rows. Raises ImportRefused when a needed column is missing."""
+        """Read the rows. Raises ImportRefused if a required column is missing."""
         for place, file in enumerate(files):
             table = DelimitedTable(file, delimiter=";", number=_WALDEC, place=place)
             needed = table.get_column_indexes(*NEEDED)
@@ -183,7 +183,7 @@ def _number(text: str, *, old: bool) -> str | None:
 
 
 def _row_problem(number: str, title: str, position: str, *, old: bool) -> str:
-    """The problem of the row, or None."""
+    """The problem of the row; empty if there is none."""
     if _number(number, old=old) is None:
         return "the id is not W and nine digits or letters"
     if not title:

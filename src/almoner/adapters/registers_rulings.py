@@ -8,17 +8,17 @@ from almoner.nonprofits.registers.domain import ImportRefused, RegisterEntry
 from almoner.nonprofits.registers.ports import SourceRow
 
 _MAX_ENDED: Final = 300_000
-"""Bodies whose rulings have all ended, held until the end of the file; about a kilobyte each."""
+"""The most organisations whose rulings have all ended, held until the end of the file; about a kilobyte each."""
 _NO_DAY: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 
 def latest_rulings(
     rows: Iterable[tuple[SourceRow, datetime | None]], most_ended: int = _MAX_ENDED
 ) -> Iterator[SourceRow]:
-    """The latest ruling of each organisation. ``rows`` come with the day on which the ruling ended.
+    """The latest ruling of each organisation. ``rows``: each with the date on which the ruling ended.
 
-    An organisation with a ruling in force is read from it, whatever other rows the file has. Raises ImportRefused if
-    more have ended than any register has.
+    A ruling in force is used, whatever other rows the file has. Raises ImportRefused if more organisations have ended
+    than any register has.
     """
     standing: set[str] = set()
     ended: dict[str, tuple[datetime, RegisterEntry]] = {}

@@ -1,7 +1,7 @@
-"""Reads delimiter-separated text as registers publish it: by column name, in bounded memory, one bad row at a time.
+"""Read delimited text as registers publish it: by column name, in bounded memory, one bad row at a time.
 
-A quote that is never closed costs its own row, not the thousands that follow it (T3010, 2013 to 2018); lines that are
-not UTF-8 are Windows-1252; a byte order mark, blank lines and empty columns at the end of a row are passed over.
+A quote that is never closed loses only its own row, not the thousands after it (T3010, 2013 to 2018). Lines that are
+not UTF-8 are read as Windows-1252. A byte order mark, blank lines and empty columns at the end of a row are skipped.
 """
 
 import codecs
@@ -18,7 +18,7 @@ from almoner.nonprofits.registers.domain import ImportRefused, RejectedRow
 from almoner.nonprofits.registers.ports import SourceFile
 
 MAX_LINE_BYTES: Final = 1 << 20
-"""Bytes of one line; what is longer is no row of a register."""
+"""The most bytes of a line; a longer one is no row of a register."""
 _LINES_OF_A_ROW: Final = 50
 _CHUNK: Final = 1 << 18
 _NOTHING: Final = re.compile(r"(?!)")
@@ -51,12 +51,12 @@ codecs.register_error("almoner_as_1252", _as_1252)
 
 
 def decode_utf8_or_1252(raw: bytes) -> str:
-    """The text of one line, in the encodings that it is in."""
+    """Decode a line, as UTF-8 with single bytes in Windows-1252."""
     return raw.decode("utf-8", "almoner_as_1252")
 
 
 def line_decoder(encoding: str) -> Decode:
-    """A decoder of lines; undecodable bytes become U+FFFD."""
+    """Return a decoder of lines; undecodable bytes become U+FFFD."""
 
     def decode(raw: bytes) -> str:
         return raw.decode(encoding, "replace")
@@ -65,7 +65,10 @@ def line_decoder(encoding: str) -> Decode:
 
 
 def read_lines(content: BinaryIO) -> Iterator[bytes | None]:
-    """The lines without their ends; None for one that is too long. Raises ImportRefused when it cannot be unpacked."""
+    """The lines without their ends; None for one that is too long.
+
+    Raises ImportRefused if the file cannot be unpacked.
+    """
     rest, skipping = b"", False
     try:
         while chunk := content.read(_CHUNK):
@@ -85,9 +88,8 @@ def read_lines(content: BinaryIO) -> Iterator[bytes | None]:
 class DelimitedTable:
     """The rows of one file under its header, read once.
 
-    ``number`` finds the number of a body in a row that cannot be taken apart: all that is kept of it, since which of
-    its fields are personal is then unsure. What is NUL, or no text, is U+FFFD in its field. Raises ImportRefused when
-    there is no header.
+    ``number`` finds the registration number in a row that cannot be split: only that is kept, since which of its fields
+    are personal is then unknown. NUL and undecodable text become U+FFFD. Raises ImportRefused if there is no header.
     """
 
     def __init__(
@@ -134,7 +136,7 @@ class DelimitedTable:
         return found
 
     def identify_rows_by_column(self, at: int, key: Callable[[str], str | None]) -> None:
-        """The column of the number: a row that cannot be taken apart behind it is still known by it."""
+        """Set the column of the number: a row that cannot be split after it is still identified by it."""
         self._key_at = at, key
 
     def find_column_index(self, *spellings: str) -> int | None:
@@ -170,7 +172,8 @@ class DelimitedTable:
     def _split(self, text: str, *, alone: bool = True) -> list[str] | None:
         """The fields, or None while a quoted one is still open.
 
-        A stray quote is a letter in a line ``alone``; over several it is none: they may be several bodies.
+        A stray quote is kept as a character in a single line (``alone``), but not over several: they may be several
+        records.
         """
         if not self._quote or self._quote not in text:
             return text.split(self._delimiter)

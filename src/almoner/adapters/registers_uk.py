@@ -1,7 +1,7 @@
 """Shared by the three registers of the United Kingdom: places, removal of contact details, money.
 
-Addresses in these registers are those of bodies, but many small ones are run from somebody's kitchen and give it as
-"c/o Mrs ...": the line that names a person is dropped, and so is every email address and telephone number in free text.
+Addresses in these registers are those of charities, but many small ones are at somebody's home and given as "c/o Mrs
+...": the line that names a person is dropped, and so is every email address and telephone number in free text.
 """
 
 import re
@@ -13,7 +13,7 @@ from almoner.adapters import registers_values
 _POSTCODE: Final = re.compile(r"([A-Z]{1,2}[0-9][0-9A-Z]?) ?([0-9][A-Z]{2})", re.ASCII)
 _NO_NAME: Final = frozenset(("", "-", ".", "n/a", "na", "nil", "no", "none", "not applicable", "null"))
 _INCOMES: Final = (1, 10_000, 25_000, 100_000, 500_000, 1_000_000, 5_000_000, 10_000_000, 50_000_000)
-"""The brackets of the IRS (INCOME_CD), in the currency of the register."""
+"""The income brackets of the IRS (INCOME_CD), in the currency of the register."""
 _TOWN: Final = re.compile(r"[^0-9]+(?: [0-9]{1,2})?", re.ASCII)
 _PARTS_OF_HOUSES: Final = ("apartment ", "apt ", "block ", "flat ", "floor ", "office ", "room ", "suite ", "unit ")
 _COUNTRIES: Final = frozenset(
@@ -44,7 +44,7 @@ _TWO_WORDED: Final = frozenset(
 
 
 class UkAddress(NamedTuple):
-    """An address in the members of an entry."""
+    """An address as members of an entry."""
 
     address_line_1: str | None = None
     address_line_2: str | None = None
@@ -54,7 +54,7 @@ class UkAddress(NamedTuple):
 
 
 def parse_address(lines: Iterable[str], postcode: str = "") -> UkAddress:
-    """The lines of an address; the last is its town, or its county after the town."""
+    """Parse the lines of an address; the last is its town, or its county after the town."""
     stored = [
         tidy
         for line in registers_values.strip_person_names(lines)
@@ -86,7 +86,7 @@ def _parse_postcode(text: str) -> str | None:
 
 
 def _is_town(line: str) -> bool:
-    """Whether a line may be a town: it has no number, or that of a district (``Dublin 1``)."""
+    """Whether a line may be a town: it has no number, or only that of a district (``Dublin 1``)."""
     return _TOWN.fullmatch(line) is not None and not line.casefold().startswith(_PARTS_OF_HOUSES)
 
 
@@ -96,7 +96,7 @@ def _is_county(line: str) -> bool:
 
 
 def clean_free_text(text: str) -> str:
-    """A text that people wrote, on one line, without email addresses and telephone numbers."""
+    """Free text on one line, without email addresses and telephone numbers."""
     return registers_values.strip_contact_details(" ".join(text.replace("`", "'").split()))
 
 
@@ -118,7 +118,7 @@ def distinct_other_names(first: str, names: Iterable[str]) -> list[str]:
 
 
 def prominence_of_income(income: int | None) -> int:
-    """0 to 9 by income."""
+    """The prominence by income, 0 to 9."""
     return sum(income >= least for least in _INCOMES) if income else 0
 
 

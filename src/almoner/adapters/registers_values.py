@@ -1,4 +1,4 @@
-"""Normalises values that registers write in many ways: dates, websites, names, address lines without persons."""
+"""Normalise values that registers write in many ways: dates, websites, names, address lines without persons."""
 
 import html
 import re
@@ -18,7 +18,7 @@ _SLASHED: Final = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})(?: [0-9:]+(?
 _COMPACT: Final = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
 _OLDEST, _LATEST = 1000, 2200
 _NO_DAY: Final = re.compile(r"0001-01-01.*|0?1/0?1/0001.*|00010101|0+")
-"""How registers write that they do not know a day."""
+"""How registers write an unknown date."""
 _WORDED: Final = re.compile(r"([0-9]{1,2})[ -]([^\W\d_]{3,9})[ -]([0-9]{4})")
 _MONTHS: Final = {
     name[:length]: number
@@ -47,7 +47,7 @@ _CARE_OF: Final = re.compile(
     r"(?:[.:,\s]|$))",
     re.IGNORECASE,
 )
-"""How a line begins that names a person: care of, attention, a title; English, French, Dutch."""
+"""The start of a line that names a person: care of, attention, a title; English, French, Dutch."""
 _CARE_OF_BEHIND: Final = re.compile(
     r"[\s,;(]+(?:c\s?/\s?o\b|c\s?/-|care\s+of\b|att(?:n|ention)\s?[:.]|t\.a\.v\.|chez\s+(?:m|mr|mme|mlle|monsieur|madame)\b).*",
     re.IGNORECASE,
@@ -58,25 +58,25 @@ _TELEPHONE: Final = re.compile(r"(?<![\w/-])(?:\+|\(?0)[0-9 ().\-]{7,18}[0-9](?!
 
 @lru_cache(maxsize=65536)
 def parse_iso_date(text: str) -> datetime | None:
-    """``2013-06-17``, with a time or not."""
+    """Parse ``2013-06-17``, with a time or without; None if it is neither."""
     return _date_of_match(_ISO.fullmatch(text.strip()), (1, 2, 3))
 
 
 @lru_cache(maxsize=65536)
 def parse_slashed_date(text: str) -> datetime | None:
-    """``17/06/2013``: day, month, year."""
+    """Parse ``17/06/2013`` (day, month, year); None if it is not one."""
     return _date_of_match(_SLASHED.fullmatch(text.strip()), (3, 2, 1))
 
 
 @lru_cache(maxsize=65536)
 def parse_compact_date(text: str) -> datetime | None:
-    """``20130617``."""
+    """Parse ``20130617``; None if it is not one."""
     return _date_of_match(_COMPACT.fullmatch(text.strip()), (1, 2, 3))
 
 
 @lru_cache(maxsize=65536)
 def parse_worded_date(text: str) -> datetime | None:
-    """``17 June 2013``, ``17-JUN-2013``."""
+    """Parse ``17 June 2013`` or ``17-JUN-2013``; None if it is neither."""
     found = _WORDED.fullmatch(text.strip())
     month = _MONTHS.get(found.group(2).casefold()) if found else None
     return _date_of(int(found.group(3)), month, int(found.group(1))) if found and month else None
@@ -122,10 +122,10 @@ def parse_amount(text: str) -> int | None:
 def clean_text(text: str) -> str:
     """A text on one line, trimmed, without repeated spaces and invisible characters; NUL stays.
 
-    What web pages write for a sign is that sign, in whatever case the register writes: ``FRIENDS &AMP; FAMILIES``.
+    HTML entities are decoded, in any case: ``FRIENDS &AMP; FAMILIES``.
     """
     if "&" in text:
-        text = _ENTITY.sub(_decode_entity, _ENTITY.sub(_decode_entity, text))  # many were written for twice
+        text = _ENTITY.sub(_decode_entity, _ENTITY.sub(_decode_entity, text))  # many are encoded twice
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
     return "\x00".join(map(clean_line, text.split("\x00")))
@@ -151,18 +151,18 @@ def is_placeholder(text: str) -> bool:
 
 
 class ValueReader:
-    """The optional values of the rows of one file: what cannot be read is None, and reported with its row."""
+    """Reads the optional values of one file's rows; unreadable ones are None, and reported with their row."""
 
     def __init__(self, place: int = 0) -> None:
         self._place = place
         self._lost: list[tuple[str, str]] = []
 
     def report_unreadable_value(self, column: str, text: str) -> None:
-        """The value of a column cannot be read."""
+        """Report that the value of a column cannot be read."""
         self._lost.append((column, text))
 
     def read_date(self, column: str, text: str) -> datetime | None:
-        """A day in any form."""
+        """Read a date in any format; None if it is empty or unreadable."""
         if not text or (found := parse_date(text)) is not None:
             return found if text else None
         if not _NO_DAY.fullmatch(text):
@@ -170,7 +170,7 @@ class ValueReader:
         return None
 
     def read_amount(self, column: str, text: str) -> int | None:
-        """A whole amount."""
+        """Read a whole amount; None if it is empty or unreadable."""
         if not text:
             return None
         if (found := parse_amount(text)) is None:
@@ -209,12 +209,12 @@ class ValueReader:
                 yield UnreadableValue(line, column, redact_value(text), self._place)
 
     def discard_unreadable_values(self) -> None:
-        """The row is rejected as a whole."""
+        """Drop the unreadable values of a row that is rejected as a whole."""
         self._lost.clear()
 
 
 def redact_value(text: str) -> str:
-    """An unreadable value without anything that may be a person or a contact."""
+    """An unreadable value without anything that may be a person or a contact detail."""
     if is_placeholder(text):
         return text
     if _DAY_LIKE.fullmatch(text) or (

@@ -1,4 +1,4 @@
-"""ClamAV's daemon, over TCP or a socket of this machine: the file is streamed to it (its command INSTREAM)."""
+"""Scan files with ClamAV's daemon, over TCP or a Unix socket (its command INSTREAM)."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,8 +1,7 @@
-"""Blobs in a folder or an object store, by obstore: the local disk, S3 and what speaks its language.
+"""Blobs in a folder or an object store, using obstore: the local disk, S3 and compatible stores.
 
-obstore tries again for three minutes, and an answer may come a byte a minute. Here every call, every part and every
-piece has its time, and only so many wait: a store that hangs costs the callers that need it seconds, and nobody else
-anything.
+obstore retries for three minutes, and a response may take a minute per byte. Here every call, part and chunk has a time
+limit, and few callers may wait at once: a store that hangs costs the callers that need it seconds, and no others.
 """
 
 import asyncio
@@ -23,7 +22,7 @@ from obstore.store import LocalStore, ObjectStore, from_url
 from almoner.platform.files.storage import BlobMissing, ListedBlob, StorageUnavailable, TrashedBlob
 from almoner.platform.jobs.sidecar import run_in_detached_thread
 
-_PART: Final = 5 * 1024 * 1024  # the least that S3 takes as a part of several
+_PART: Final = 5 * 1024 * 1024  # the smallest part of a multipart upload to S3
 _PIECE: Final = 64 * 1024
 _PATIENCE_SECONDS: Final = 15.0
 _MOST_WAITING: Final = 64
@@ -45,7 +44,7 @@ class ObjectStorage:
         patience: float = _PATIENCE_SECONDS,
         most_waiting: int = _MOST_WAITING,
     ) -> None:
-        """``folder``: where a store on this machine's disk has its files. ``patience``: seconds for each answer."""
+        """``folder``: of a store on the local disk. ``patience``: the time limit of each response in seconds."""
         self._store = store
         self._folder = folder
         self._patience = patience
@@ -53,7 +52,7 @@ class ObjectStorage:
         self._waiting = 0
 
     async def put(self, key: str, content: AsyncIterator[bytes]) -> None:
-        """Store a new blob, whole or not at all."""
+        """Store a new blob completely or not at all."""
         async with self._call() as limit:
             parts = self._within_limit(content, limit)
             await obstore.put_async(self._store, _path(key), parts, chunk_size=_PART, max_concurrency=1)
@@ -77,26 +76,26 @@ class ObjectStorage:
             return
 
     async def list_blobs(self) -> AsyncIterator[ListedBlob]:
-        """Every blob, in no order."""
+        """List every blob, in no order."""
         async for batch in self._each(obstore.list(self._store)):
             for found in batch:
                 if blob := _BLOB.fullmatch(found["path"]):
                     yield ListedBlob(blob[2], found["last_modified"])
 
     async def move_to_trash(self, key: str, day: date) -> None:
-        """Put a blob into the trash; one that is not there stays away."""
+        """Move a blob to the trash; does nothing if it does not exist."""
         with suppress(BlobMissing):
             await self._move(key, _path(key), _trash_path(TrashedBlob(key, day)))
 
     async def list_trashed(self) -> AsyncIterator[TrashedBlob]:
-        """The blobs in the trash, in no order."""
+        """List the blobs in the trash, in no order."""
         async for batch in self._each(obstore.list(self._store, prefix=_TRASH)):
             for found in batch:
                 if blob := _TRASHED.fullmatch(found["path"]):
                     yield TrashedBlob(blob[2], date.fromisoformat(blob[1]))
 
     async def restore(self, trashed_blob: TrashedBlob) -> None:
-        """Take a blob out of the trash. Raises BlobMissing."""
+        """Move a blob out of the trash. Raises BlobMissing."""
         await self._move(trashed_blob.key, _trash_path(trashed_blob), _path(trashed_blob.key))
 
     async def purge_trashed(self, trashed_blob: TrashedBlob) -> None:
@@ -115,12 +114,12 @@ class ObjectStorage:
             return None
 
     async def write_deployment_record(self, name: str, content: bytes) -> None:
-        """Write a deployment's mark, replacing the old one."""
+        """Write a deployment record, replacing the old one."""
         async with self._call():
             await obstore.put_async(self._store, f"{_MARKS_PREFIX}/{name}", content)
 
     async def list_deployment_records(self) -> list[str]:
-        """List the names of all marks."""
+        """List the names of all deployment records."""
         batches = [batch async for batch in self._each(obstore.list(self._store, prefix=_MARKS_PREFIX))]
         return [found["path"].rpartition("/")[2] for batch in batches for found in batch]
 
@@ -136,14 +135,17 @@ class ObjectStorage:
             raise StorageUnavailable
 
     async def _move(self, key: str, source: str, target: str) -> None:
-        """Copied before it is removed: nothing is lost between the two."""
+        """Copy the blob before deleting it, so that it is never lost."""
         async with self._call(key):
             await obstore.copy_async(self._store, source, target)
             await obstore.delete_async(self._store, source)
 
     @asynccontextmanager
     async def _call(self, key: str = "") -> AsyncIterator[asyncio.Timeout]:
-        """Around what the store is waited for; its time. Raises BlobMissing, StorageUnavailable."""
+        """Limit the time and number of calls to the store; yields the time limit.
+
+        Raises BlobMissing, StorageUnavailable.
+        """
         if self._waiting >= self._most_waiting:
             raise StorageUnavailable
         self._waiting += 1
@@ -172,12 +174,12 @@ class ObjectStorage:
 
 
 def open_storage(url: str | None, folder: Path, endpoint: str | None = None) -> ObjectStorage:
-    """The storage that a setting names: ``s3://bucket/prefix`` and the like; else the folder.
+    """Open the storage that a setting names: ``s3://bucket/prefix`` and the like; else the folder.
 
-    ``endpoint``: where the object store is, if it is not the provider's own; by http only where it says so itself.
+    ``endpoint``: the object store's address, if it is not the provider's own; http only if stated so.
 
-    Access to an object store is told to it in its own variables, such as AWS_ACCESS_KEY_ID or a role of the machine.
-    Raises ValueError for an address that is none.
+    Credentials come from the object store's own variables, such as AWS_ACCESS_KEY_ID, or from a role of the machine.
+    Raises ValueError for an invalid address.
     """
     parts = urlsplit(url or "")
     if parts.scheme in {"", "file"}:
@@ -194,7 +196,7 @@ def open_storage(url: str | None, folder: Path, endpoint: str | None = None) -> 
 
 
 def _flush_to_disk(file: Path) -> None:
-    """Sync to disk: a blob must survive a power cut like the row that refers to it."""
+    """Sync to disk: a blob must survive a power failure like the row that refers to it."""
     for path in (file, file.parent, file.parent.parent):
         number = os.open(path, os.O_RDONLY)
         try:
@@ -216,7 +218,7 @@ def _translate_errors(key: str = "") -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        if not key:  # what is written or listed cannot be missing: the bucket is
+        if not key:  # without a key the bucket itself is missing
             raise StorageUnavailable from error
         raise BlobMissing(key) from error
     except (BaseError, OSError) as error:

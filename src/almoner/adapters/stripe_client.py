@@ -1,4 +1,4 @@
-"""The connection to Stripe: its official library over our HTTP client, with our own types for results and errors."""
+"""The connection to Stripe: its official library over our HTTP client, with our own result and error types."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ from almoner.platform.outbound.lookups import open_http_session
 _T = TypeVar("_T", bound=msgspec.Struct)
 
 _RETRIES: Final = 2
-"""Retries after a lost response or a concurrent call with the same key; three attempts fit a flow's lease."""
+"""Retries after a lost response or a concurrent call with the same key; three attempts fit in a job's lease."""
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=12, connect=3)
 _MOST_BYTES: Final = 4 * 1024 * 1024
 _API: Final = "https://api.stripe.com"
@@ -29,12 +29,12 @@ _OK: Final = 200
 _TROUBLE: Final = 500
 _TOO_OFTEN: Final = 429
 
-stripe.enable_telemetry = False  # send nothing to Stripe but our calls
+stripe.enable_telemetry = False  # send Stripe nothing but our calls
 logging.getLogger("stripe").setLevel(logging.WARNING)  # it would log URLs and request data (V7)
 
 
 class _Http(stripe.HTTPClient):
-    """aiohttp with our usual limits: no redirects, nothing from the environment, limited time and size."""
+    """An aiohttp client with our usual limits: no redirects, no environment settings, limited time and size."""
 
     name = "aiohttp"
 
@@ -97,7 +97,7 @@ def _check_response(content: bytes, status: int) -> None:
 class StripeConnection:
     """The connection to Stripe, opened and closed inside the event loop.
 
-    ``client``: to be used inside ``translate_errors``.
+    ``client``: use it inside ``translate_errors``.
     """
 
     def __init__(

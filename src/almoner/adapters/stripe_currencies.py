@@ -53,8 +53,8 @@ def check_currency_table(other: Mapping[str, int] = STRIPE_DECIMALS, ours: Mappi
 def _factors(ours: Mapping[str, int]) -> Mapping[str, int]:
     """The number of Stripe's units per minor unit, for currencies in which every amount can be converted.
 
-    Left out are currencies that Stripe writes with fewer decimals than ISO 4217 has (MGA), takes in steps only (KWD and
-    the others of three decimals), and former currencies: no amount is ever rounded.
+    Left out are currencies that Stripe writes with fewer decimals than ISO 4217 has (MGA), accepts in steps only (KWD
+    and the others of three decimals), and former currencies: no amount is ever rounded.
     """
     return {
         code: 10 ** (decimals - ours[code])

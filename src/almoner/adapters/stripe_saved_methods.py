@@ -70,7 +70,10 @@ class _DeclinedCharge(msgspec.Struct, frozen=True):
 
 
 class StripeSavedMethods:
-    """The calls for saved cards. ``mark``: of this installation. ``origin``: scheme and host of Stripe's pages."""
+    """The calls for saved cards.
+
+    ``mark``: identifies this deployment. ``origin``: scheme and host of Stripe's pages.
+    """
 
     def __init__(self, line: StripeConnection, mark: str, origin: str) -> None:
         self._line = line

@@ -23,12 +23,12 @@ _LOCALES: Final = frozenset(
 
 
 def is_own(metadata: Mapping[str, object], mark: str) -> bool:
-    """Whether this installation created the object with this metadata."""
+    """Whether this deployment created the object with this metadata."""
     return REFERENCE_KEY in metadata and metadata.get(DEPLOYMENT_KEY) == mark
 
 
 def page_locale(language: str) -> str:
-    """The language of Stripe's pages that is closest to ours."""
+    """The closest of the languages of Stripe's pages."""
     base = language.partition("-")[0]
     return next((one for one in (language, base) if one in _LOCALES), "auto")
 

@@ -1,4 +1,4 @@
-"""A readable case for names that a register keeps in capitals: ``ST MARYS PTA INC`` is shown as ``St Marys PTA Inc``.
+"""Title case for names that a register has in capitals: ``ST MARYS PTA INC`` is shown as ``St Marys PTA Inc``.
 
 The register's spelling is still stored and compared; this form is only displayed, so it does no harm that an unknown
 abbreviation is shown as a word.
@@ -53,7 +53,7 @@ _MOST_WORDS: Final = 500_000
 
 
 def to_title_case(name: str) -> str:
-    """The name in a readable case; a name that already has small letters is left alone."""
+    """The name in title case; a name that already has lower-case letters is unchanged."""
     if not name.isupper():
         return name
     words = name.split(" ")
@@ -65,9 +65,9 @@ def to_title_case(name: str) -> str:
 
 
 def join_name_lines(name: str, second: str | None) -> str:
-    """Both lines of a name in a readable case: ``KIWANIS INTERNATIONAL INC``, ``K01036 SEAFORD``.
+    """Both lines of a name in title case: ``KIWANIS INTERNATIONAL INC``, ``K01036 SEAFORD``.
 
-    A second line that repeats the first is left out.
+    A second line that repeats the first is omitted.
     """
     first = to_title_case(name)
     if not second or f" {second.upper()} " in f" {name.upper()} ":

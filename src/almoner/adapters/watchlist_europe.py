@@ -1,7 +1,7 @@
-"""Reads the sanctions lists of the United Kingdom and of the European Union, from their layouts.
+"""Read the sanctions lists of the United Kingdom and of the European Union, by their documented layouts.
 
-Both tell one entry in several rows, one for each name and address (and, in the Union's, each birth and document). No
-real file could be had: both are unverified.
+Both have several rows for one entry: one for each name and address (in the Union's also each birth and document). No
+real file was available: both are unverified.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ class UkSanctionsReader:
     min_entries = 1_000
 
     def published_at(self, files: Sequence[Path]) -> datetime | None:
-        """The day in the first line: ``Report Date: 08-Oct-2026``."""
+        """The date in the first line: ``Report Date: 08-Oct-2026``."""
         for file in files:
             with file.open(encoding="utf-8-sig", errors="replace") as lines:
                 first = lines.readline().partition("Report Date:")[2].strip(' ",\r\n')
@@ -48,7 +48,7 @@ class UkSanctionsReader:
         return None
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
-        """The entries. Raises WatchlistRefused."""
+        """Read the entries. Raises WatchlistRefused."""
         entries: dict[str, EntityBuilder] = {}
         for file in files:
             for line, row in read_rows(file, _UK_NEEDED, skip=1, title=self.title):
@@ -62,7 +62,7 @@ class UkSanctionsReader:
 
 
 def _add_uk_row(one: EntityBuilder, name: str, row: Mapping[str, str]) -> None:
-    """One row: one name, one address."""
+    """Add one row: a name, an address."""
     kind: NameKind = "primary" if row["Name type"].lower() == "primary name" else "alias"
     if "low" in row.get("Alias strength", "").lower():
         kind = "weak_alias"
@@ -97,7 +97,7 @@ class EuSanctionsReader:
         return None
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
-        """The entries. Raises WatchlistRefused."""
+        """Read the entries. Raises WatchlistRefused."""
         entries: dict[str, EntityBuilder] = {}
         for file in files:
             for line, row in read_rows(file, _EU_NEEDED, delimiter=";", title=self.title):
@@ -111,7 +111,7 @@ class EuSanctionsReader:
 
 
 def _add_eu_row(one: EntityBuilder, row: Mapping[str, str]) -> None:
-    """One row: a name, an address, a birth, a document or a citizenship."""
+    """Add one row: a name, an address, a birth, a document or a citizenship."""
     if name := row["NameAlias_WholeName"]:
         one.names.append(ListedName(name, "alias" if one.names else "primary"))
     place = row.get("Address_CountryIsoCode", "") or row.get("Address_CountryDescription", "")

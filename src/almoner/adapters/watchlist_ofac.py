@@ -1,8 +1,8 @@
-"""Reads the lists of the US Treasury's OFAC, SDN and consolidated, as sets of comma-separated files (public domain).
+"""Read the lists of the US Treasury's OFAC, SDN and consolidated, as sets of comma-separated files (public domain).
 
-A set is the entries (12 columns, the only file that has to be there), other names (5), addresses (6) and the ends of
-long remarks (2); none has a header, ``-0-`` is nothing and the last byte may be 0x1A. What is not in a column stands in
-the remarks, between semicolons; a name in quotes there is a weak alias.
+A set has the entries (12 columns, the only required file), other names (5), addresses (6) and the ends of long remarks
+(2); none has a header, ``-0-`` is an empty value and the last byte may be 0x1A. Everything without a column is in the
+remarks, between semicolons; a quoted name there is a weak alias.
 """
 
 import csv
@@ -65,7 +65,7 @@ class OfacReader:
     unverified: bool = False
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
-        """The entries. Raises WatchlistRefused."""
+        """Read the entries. Raises WatchlistRefused."""
         reported = _OfacFileSet()
         for file in files:
             _sort_rows(file, reported)
@@ -82,7 +82,7 @@ SAMPLE: Final = OfacReader("ofac-sdn-sample", "OFAC SDN, a few hundred bodies fo
 
 
 def _sort_rows(file: Path, reported: _OfacFileSet) -> None:
-    """Sort the rows of one file by what they are."""
+    """Sort the rows of one file by kind."""
     with file.open(encoding="cp1252", errors="replace", newline="") as lines:
         for number, row in enumerate(csv.reader(lines), 1):
             cells = [_cell(cell) for cell in row]
@@ -151,7 +151,7 @@ def _birth_years(remarks: Sequence[str]) -> Iterator[int]:
 
 
 def _numbers(remarks: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    """Numbers of registers, tax offices and the like, each with the country that gave it."""
+    """Numbers of registers, tax offices and the like, each with the country that issued it."""
     for part in remarks:
         found = _NUMBER.fullmatch(part.strip().rstrip("."))
         if found and not _NO_IDENTIFIER.search(found["label"]):
@@ -163,7 +163,7 @@ def _has_address(row: Sequence[str]) -> bool:
 
 
 def _address(row: Sequence[str]) -> ListedAddress:
-    """One address. If the list leaves the country undetermined, a place that implies one sets it: Gaza."""
+    """One address. If the list leaves the country undetermined, a place such as Gaza can determine it."""
     if row[4] == _UNDETERMINED:
         place = next((code for part in reversed(row[3].split(",")) if (code := country_code_of(part))), None)
         return ListedAddress(", ".join(cell for cell in row[2:4] if cell), place)

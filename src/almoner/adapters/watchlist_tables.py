@@ -1,8 +1,8 @@
-"""Reads an operator's own findings, and OpenSanctions' table of simple targets for those who have a licence.
+"""Read an operator's own findings, and OpenSanctions' table of simple targets for operators with a licence.
 
 An operator's own file has the columns ``key``, ``kind`` (person, organisation, vessel, aircraft or unknown), ``name``,
 ``category``, and as far as known ``aliases``, ``countries``, ``addresses`` and ``identifiers`` (several between
-semicolons), ``note`` and ``source`` (the address at which it can be read). docs/runbooks/watchlists.md.
+semicolons), ``note`` and ``source`` (its web address). docs/runbooks/watchlists.md.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ class OperatorFindingsReader:
     min_entries = 1
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
-        """The entries. Raises WatchlistRefused."""
+        """Read the entries. Raises WatchlistRefused."""
         for file in files:
             for line, row in read_rows(file, _OWN_NEEDED, title="an operator's own findings"):
                 problems = list(_row_problems(row))
@@ -96,7 +96,7 @@ def _parse_finding(row: Mapping[str, str]) -> ListedEntity:
 
 
 class OpenSanctionsReader:
-    """The reader of ``targets.simple.csv``. It is never fetched: its licence is the operator's to have."""
+    """The reader of ``targets.simple.csv``. It is never fetched: the operator needs a licence of their own."""
 
     code = "opensanctions"
     title = "OpenSanctions, targets.simple.csv"
@@ -106,14 +106,14 @@ class OpenSanctionsReader:
     min_entries = 100
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
-        """The entries. Raises WatchlistRefused."""
+        """Read the entries. Raises WatchlistRefused."""
         for file in files:
             for line, row in read_rows(file, _TARGETS_NEEDED, title=self.title):
                 if not row["id"] or not row["name"]:
                     yield RejectedEntry(
                         f"{file.name}, line {line}", "the row has no number, or no name", row["id"] or None
                     )
-                elif row["schema"] in _SCHEMATA:  # securities, wallets and the like are nobody
+                elif row["schema"] in _SCHEMATA:  # securities, wallets and the like are no subjects
                     yield _parse_target(row)
 
 

@@ -1,7 +1,7 @@
-"""Reads the consolidated list of the United Nations Security Council (XML; a public list).
+"""Read the consolidated list of the United Nations Security Council (XML; a public list).
 
-``INDIVIDUALS`` and ``ENTITIES``; a name is in up to four pieces, one ``ALIAS_NAME`` may hold several names between
-semicolons, and empty elements stand where nothing is known.
+``INDIVIDUALS`` and ``ENTITIES``; a name has up to four parts, one ``ALIAS_NAME`` may contain several names between
+semicolons, and unknown values are empty elements.
 """
 
 import re
@@ -52,7 +52,7 @@ class UnSanctionsReader:
         return None
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
-        """The entries. Raises WatchlistRefused."""
+        """Read the entries. Raises WatchlistRefused."""
         for file in files:
             for element in _read_elements(file, "end"):
                 if element.tag in _KINDS:
@@ -61,7 +61,7 @@ class UnSanctionsReader:
 
 
 def _read_elements(file: Path, event: str) -> Iterator[Element]:
-    """The elements of a list. Raises WatchlistRefused when it is another document, or broken off."""
+    """The elements of a list. Raises WatchlistRefused if it is another document, or truncated."""
     known = False
     try:
         for happened, element in iterparse(file, events=("start", "end"), forbid_dtd=True):

@@ -1,8 +1,8 @@
-"""Reads lists of other offices of the United States: denied persons, and all their lists put together (public domain).
+"""Read lists of other US offices: denied persons, and the Consolidated Screening List (public domain).
 
-The denied persons are a table between tabs, a row for each address; nothing tells persons from bodies, and there is no
-number, so that a name is its entry. The Consolidated Screening List holds a dozen lists: what an entry means is told by
-its source.
+The denied persons are a tab-separated table with a row for each address; persons and organisations are not
+distinguished, and there is no number, so each name is an entry. The Consolidated Screening List contains a dozen lists:
+an entry's source decides its category.
 """
 
 import re
@@ -47,7 +47,7 @@ class DeniedPersonsReader:
     min_entries = 200
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
-        """The entries. Raises WatchlistRefused."""
+        """Read the entries. Raises WatchlistRefused."""
         entries: dict[str, EntityBuilder] = {}
         for file in files:
             for line, row in read_rows(file, _DENIED, delimiter="\t", title=self.title):
@@ -73,7 +73,7 @@ class ConsolidatedScreeningReader:
     min_entries = 5_000
 
     def read(self, files: Sequence[Path]) -> Iterator[ListedEntity | RejectedEntry]:
-        """The entries. Raises WatchlistRefused."""
+        """Read the entries. Raises WatchlistRefused."""
         for file in files:
             for line, row in read_rows(file, _SCREENING, title=self.title):
                 if row["_id"] and row["name"]:

@@ -1,4 +1,4 @@
-"""Normalises values that watch lists write in many ways: tables, countries, years, and entries in several rows."""
+"""Normalise values that watch lists write in many ways: tables, countries, years, and entries in several rows."""
 
 import csv
 import re
@@ -80,7 +80,7 @@ _OTHER_NAMES: Final = {
     "virgin islands, british": "VGB",
     "west bank": "PSE",
 }
-"""How lists call countries otherwise than CLDR does."""
+"""Names of countries in lists that CLDR does not have."""
 _NAMES: Final = {country.name.casefold(): country.code for country in COUNTRIES.values()} | _OTHER_NAMES
 
 
@@ -95,7 +95,7 @@ def country_code_of(name: str) -> str | None:
 
 
 def years_in_text(text: str) -> tuple[int, ...]:
-    """The years that a text names, each once."""
+    """The years in a text, each once."""
     return tuple(dict.fromkeys(int(year) for year in _YEAR.findall(text)))
 
 
@@ -112,7 +112,9 @@ def parse_date(text: str) -> date | None:
 def read_rows(
     file: Path, needed: Sequence[str], *, delimiter: str = ",", skip: int = 0, title: str = ""
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a table with a header, stripped, each with its line. Raises WatchlistRefused without a needed column.
+    """The rows of a table with a header, stripped, each with its line.
+
+    Raises WatchlistRefused without a required column.
 
     ``skip``: lines before the header.
     """
@@ -148,14 +150,14 @@ class EntityBuilder:
     listed_on: date | None = None
 
     def add_address(self, lines: Sequence[str], country: str) -> None:
-        """One address, in lines."""
+        """Add one address, given in lines."""
         known = country_code_of(country)
         self.countries.append(known)
         if text := ", ".join(line for line in lines if line):
             self.addresses.append(ListedAddress(text, known))
 
     def build(self, category: Category | None = None) -> ListedEntity:
-        """The entry; the primary name first."""
+        """Build the entry, with the primary name first."""
         names = sorted(dict.fromkeys(self.names), key=lambda name: name.kind != "primary")
         return ListedEntity(
             key=self.key,

@@ -16,9 +16,9 @@ class RegisterEntry(NamedTuple):
 
     ``part``: the unit that a file replaces (for the IRS a state; for a register in one file ``all``). ``facts``: the
     source's own codes under its own names, the basis of decisions and evidence; empty ones are omitted.
-    ``secondary_name``: the second line, which distinguishes bodies with the same first line. A source that creates no
-    organisations fills the other members as far as it knows them. ``until``: when an inactive body ended or will end,
-    if stated; readers have no clock, so the load decides by the date of its data.
+    ``secondary_name``: the second line, which distinguishes organisations with the same first line. A source that
+    creates no organisations fills the other members as far as it knows them. ``until``: when an inactive organisation
+    ended or will end, if stated; readers have no clock, so the load decides by the date of its data.
     """
 
     number: str
@@ -56,9 +56,9 @@ def entry_as_of(entry: RegisterEntry, day: datetime) -> RegisterEntry:
 class RegisterLink(NamedTuple):
     """A relation between two numbers: merger, duplicate or re-registration.
 
-    ``same``: one body in two registers; ``merged``: the first merged into the second; ``reregistered``: the second is
-    the first under a new number. ``part``: of the file that states it; a link missing from a later load of the part
-    ends.
+    ``same``: one organisation in two registers; ``merged``: the first merged into the second; ``reregistered``: the
+    second is the first under a new number. ``part``: of the file that states it; a link missing from a later load of
+    the part ends.
     """
 
     kind: Literal["same", "merged", "reregistered"]

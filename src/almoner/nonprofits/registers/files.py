@@ -18,7 +18,7 @@ from almoner.platform.outbound import remote_files
 _Content = io.BufferedReader | GzipFile | ZipExtFile
 
 _MAX_LINE_LENGTH: Final = 1 << 20
-"""Characters of one line; a longer one is no row of a register."""
+"""The most characters of a line; a longer one is no row of a register."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class OpenFile:
     def lines(self, encoding: str) -> Iterator[str]:
         """The lines of the file; undecodable bytes become U+FFFD, and the row is quarantined.
 
-        Raises ImportRefused at a line longer than any valid one: a file without line ends is no table.
+        Raises ImportRefused at a line longer than any valid one: a file without line ends is not a table.
         """
         self._text = io.TextIOWrapper(self._content, encoding=encoding, errors="replace", newline="")
         while line := self._text.readline(_MAX_LINE_LENGTH):
@@ -55,11 +55,11 @@ class OpenFile:
             yield line
 
     def open_binary(self) -> BinaryIO:
-        """The unpacked bytes of the file."""
+        """Open the unpacked bytes of the file."""
         return cast("BinaryIO", self._content)
 
     def close(self) -> None:
-        """Close the file after the last line or when reading stops early."""
+        """Close the file after the last line, or when reading stops early."""
         if self._text is not None:
             self._text.close()
         self._content.close()
@@ -120,7 +120,7 @@ def _describe_file(path: Path, member: str | None) -> LoadedFile:
 
 @contextmanager
 def open_file(import_file: ImportFile) -> Iterator[OpenFile]:
-    """A file for reading once."""
+    """Open a file for reading once."""
     with _content(import_file.path, import_file.member) as content:
         file = OpenFile(import_file.facts.name, content)
         try:

@@ -207,9 +207,9 @@ class _ImportRun:
     async def _strays(
         self, parts: Mapping[str, FillCounts], loaded: Mapping[str, LoadedPart], rows: int
     ) -> frozenset[str]:
-        """Parts that a few rows of other files name by mistake: none of their numbers is stored there.
+        """Parts that a few rows of other files name by mistake: no stored number of theirs is in those parts.
 
-        Such a row counts, with the part it names, but nothing of that part is replaced.
+        Such a row is loaded with the part it names, but nothing else of that part is replaced.
         """
         few = [
             part

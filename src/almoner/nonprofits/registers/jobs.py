@@ -85,7 +85,7 @@ async def refresh_source(
     source = job.details.source
     planned = next((one for one in refresh_context.plan if one.source == source), None)
     if planned is None:
-        return JobDone()  # the schedule no longer names it
+        return JobDone()  # no longer in the schedule
     async with context.db.read() as tx:
         before = await store_refresh.find_refresh_status(tx, source) or RefreshStatus(None)
         last = await store_refresh.fetched_files_of_load(tx, before.load_id) if before.load_id else []
@@ -110,7 +110,7 @@ async def refresh_source(
 async def release_load(
     refresh_context: RegisterRefreshContext, context: JobContext, job: JobOf[ReleaseQuarantinedImport]
 ) -> Result:
-    """Load the files of a released load as they are, if the publisher still sends the same ones."""
+    """Load a released load's files unchanged, if the publisher still provides the same ones."""
     async with context.db.read() as tx:
         load = await store.find_load(tx, job.details.load)
         wanted = [] if load is None else [sha256 for _, sha256 in await store_status.list_fetches(tx, load.id)]
@@ -232,7 +232,7 @@ async def _record_attempt(
 
 @tasks.reacts_to(QUARANTINED)
 async def on_register_quarantined(tx: Tx, quarantined: Sequence[RegisterQuarantinedEvent]) -> None:
-    """Mail every administrator that a register was not replaced, and why."""
+    """Email every administrator that a register was not replaced, and why."""
     administrators = await operators.list_administrators(tx)
     for reported in quarantined:
         facts = {"Data of": f"{reported.data_as_of:%Y-%m-%d}", "Why": "; ".join(reported.reasons)}
@@ -247,9 +247,9 @@ async def _next_due_at(refresh_context: RegisterRefreshContext, tx: Tx) -> datet
 
 
 async def _enqueue(refresh_context: RegisterRefreshContext, tx: Tx) -> int:
-    """Enqueue a refresh of due sources; without a schedule, remove an earlier one.
+    """Enqueue a refresh of due sources; an empty schedule removes an earlier one.
 
-    Returns 0, as it handles no record.
+    Returns 0, as it processes no record.
     """
     await store_refresh.sync_schedule(tx, refresh_context.plan)
     due = await store_refresh.claim_due_sources(tx)

@@ -53,7 +53,7 @@ async def separate_records(tx: Tx, one: Organisation, other: Organisation) -> No
 
 
 def unjoinable_reason(one: Organisation, other: Organisation) -> str:
-    """Why the two can never be one organisation; empty if they may be."""
+    """Why the two cannot be one organisation; empty if they can."""
     if one.id == other.id:
         return "Choose two different records."
     if one.partner_id or other.partner_id:
@@ -64,7 +64,7 @@ def unjoinable_reason(one: Organisation, other: Organisation) -> str:
 
 
 async def _apply(tx: Tx, one: Organisation, other: Organisation, links: list[RegisterLink]) -> None:
-    """Replace the link of two records by a load of its own, recorded in the history of both."""
+    """Replace the link of two records by an import of its own, recorded in the history of both."""
     load = RegisterImport(
         tx.new_id(), one.registry_code, SOURCE, tx.now, tx.now, len(links), 0, 0, 0, 0, forced=False, files=()
     )

@@ -34,7 +34,7 @@ ReportProgress = Callable[[ImportProgress], None]
 _ROWS_BETWEEN_REPORTS: Final = 5_000
 _ROWS_AT_ONCE: Final = 1_000
 _READING: Final = 0.5
-"""Reading's measured share of the total load time, for the progress display."""
+"""The measured share of reading in the total load time, for the progress display."""
 _FIRST_ROW: Final = 2  # the header is line 1
 _LINKS_PART: Final = "links"
 """The part of links from a source that lists no organisations; its rows are counted and checked like others."""
@@ -116,7 +116,7 @@ def _read_units(source: RegisterSource, import_files: Sequence[ImportFile]) -> l
 
 
 async def _iterate_in_thread(records: Iterator[tuple[Any, ...]]) -> AsyncIterator[tuple[Any, ...]]:
-    """The records, read in a thread: meanwhile the worker extends its leases and runs other jobs."""
+    """Iterate over the records in a thread, so that the worker can extend its leases and run other jobs."""
 
     def some() -> list[tuple[Any, ...]]:
         return list(islice(records, _ROWS_AT_ONCE))

@@ -70,7 +70,7 @@ _COUNTED_MEMBERS: Final = tuple(
 _KEPT: Final = tuple((place, field) for place, field in enumerate(RegisterEntry._fields) if field in _COUNTED_MEMBERS)
 _NO_BODY: Final = (None,) * len(ORGANISATION_COLUMNS)
 SUPPLEMENTARY, NOTE, UNNUMBERED = "beside", "note", "unnumbered"
-"""Markers in place of a part for rows without an entry; None for a rejected row that should have had one."""
+"""Values of ``part`` for rows without an entry; None for a rejected row that should have had one."""
 _TO_PARENT: Final = RegisterEntry._fields.index("parent_number")
 MAX_NUMBER_LENGTH: Final = 100
 _LONGEST: Final = {"number": MAX_NUMBER_LENGTH, "part": 100, "name": 500}

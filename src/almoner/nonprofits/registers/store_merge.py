@@ -31,7 +31,7 @@ def _staged_value(column: str) -> str:
 
 
 def _updated_value(column: str) -> str:
-    """The same for a known organisation: a status override keeps it inactive although it is listed (slice merges)."""
+    """The same for a known organisation; a status override keeps it inactive although it is listed (slice merges)."""
     return "(s.active and o.status_override is null)" if column == "active" else _staged_value(column)
 
 

@@ -26,8 +26,8 @@ async def begin_or_resume_reading_files(
 ) -> tuple[UUID, list[FileReadResult]] | None:
     """Start or resume reading these files; None while another process reads them.
 
-    ``joined``: all files are read at once. A reading of other files of the source is abandoned. After None the
-    transaction is unusable.
+    ``joined``: all files are read at once. Reading other files of the source is abandoned. After None the transaction
+    cannot be used.
     """
     try:
         return await _begin_reading(tx, source, hashes, joined=joined)

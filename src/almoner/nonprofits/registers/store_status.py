@@ -36,7 +36,7 @@ async def list_source_ages(tx: Tx) -> list[SourceAge]:
 
 
 async def list_load_ids(tx: Tx, source: str | None, status: str | None, before: UUID | None, limit: int) -> list[UUID]:
-    """Loads, newest first; ``before``: the last ID seen."""
+    """List load IDs, newest first; ``before``: the last ID seen."""
     rows = await tx.fetch(
         """
         select id from register_load

@@ -1,4 +1,4 @@
-"""Register files that an operator uploads in the console; a job imports them like the command."""
+"""Import register files that an operator uploads in the console, in a job."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
