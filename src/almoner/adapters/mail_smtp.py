@@ -101,7 +101,7 @@ class SmtpTransport:
         )
 
     def _message(self, mail: Mail) -> MIMEMultipart:
-        """The older classes of ``email``: the newer ones lose spaces where they fold a subject that is not ASCII."""
+        """Build the message with the older ``email`` classes: newer ones lose spaces in folded non-ASCII subjects."""
         message = MIMEMultipart("mixed")
         message["From"] = formataddr(mail.sender(self._sender))
         if (recipient := ascii_email_address(mail.to)) is None:

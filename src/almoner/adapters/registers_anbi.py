@@ -52,7 +52,7 @@ class AnbiReader:
     repeats_numbers = False
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
-    canary_numbers: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
+    canary_numbers: frozenset[str] = frozenset()  # no number is certain without a real file
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[SourceRow]:
         """Read the records. Raises ImportRefused if the file is no such XML, or has a DTD."""

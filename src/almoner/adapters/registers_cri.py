@@ -75,7 +75,7 @@ class CriReader:
     repeats_numbers = False
     reads_files_together = False
     ignored_columns: frozenset[str] = frozenset()
-    canary_numbers: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
+    canary_numbers: frozenset[str] = frozenset()  # no number is certain without a real file
 
     def __init__(self, limits: WorkbookLimits | None = None) -> None:
         self._limits = limits or WorkbookLimits()

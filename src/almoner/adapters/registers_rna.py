@@ -78,7 +78,7 @@ class RnaReader:
     repeats_numbers = False
     reads_files_together = False
     ignored_columns = frozenset({"gestion"})
-    canary_numbers: frozenset[str] = frozenset()  # none is certain without a real file: most numbers must stay (guards)
+    canary_numbers: frozenset[str] = frozenset()  # no number is certain without a real file
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[registers_ports.SourceRow]:
         """Read the rows. Raises ImportRefused if a required column is missing."""

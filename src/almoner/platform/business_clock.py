@@ -1,7 +1,7 @@
 """The business clock: real time plus an offset that all processes share (settled 9, architecture 5).
 
-Production never moves it. In the sandbox each process looks at the row a few times a second and says when it has taken
-a move over, so that whoever moved it can wait until the whole deployment lives in the new time.
+Production never moves it. In the sandbox each process polls the stored offset a few times a second and records when it
+has applied it, so that the caller who moved the clock can wait for the whole deployment.
 """
 
 import asyncio

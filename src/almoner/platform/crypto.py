@@ -1,6 +1,6 @@
 """Encryption of stored secrets, and keyed hashes, all derived from the deployment's master key.
 
-Each purpose has its own derived key (HKDF-SHA256), so that a hash or a seal made for one can never stand for another.
+Each purpose has its own derived key (HKDF-SHA256), so a value made for one purpose is never valid for another.
 """
 
 import hmac

@@ -26,11 +26,10 @@ class BaseUrls:
 class Deployment:
     """This installation of Almoner: its environment, clocks, identifiers, base URLs and secrets.
 
-    ``receivers``: the addresses that webhooks may be sent to. ``source_addresses``: those that they are sent from.
-    ``max_age``: older published data is shown as stale; None: it never is.
-    ``second_look_percent``: the share of reviews that a second reviewer decides again, to compare.
-    ``time_zone``: of the issuer of receipts, for the dates on documents, statements and pages.
-    ``public_links``: links of the operator of this installation, shown on all pages and in all emails.
+    ``receivers``: the addresses that webhooks may be sent to. ``source_addresses``: the addresses that they are sent
+    from. ``max_age``: older published data is shown as stale; None: never. ``second_look_percent``: the share of
+    reviews that a second reviewer also decides, for comparison. ``time_zone``: the receipt issuer's, for dates on
+    documents, statements and pages. ``public_links``: the operator's links, shown on all pages and in all emails.
     ``identity``: which deployment this is, and whether it may act outside its database.
     """
 

@@ -1,9 +1,9 @@
-"""Idempotency keys (spec 8, settled 8, architecture 5): successes are stored for 21 days with their effect.
+"""Idempotency keys (spec 8, settled 8, architecture 5): successful responses are stored for 21 days with their effect.
 
-Two ways into the same table. ``acquire_claim`` and ``complete_claim`` frame an ordinary writing transaction. A hot
-write folds ``CLAIM`` and ``COMPLETE`` into its one statement and reads the outcome with
-``IdempotencyClaim.resolve_outcome``. Either way the unique key is the guarantee: a call that raced past the look-up
-fails on it and is run again by the endpoint layer, which then finds the stored answer.
+There are two ways into the same table. ``acquire_claim`` and ``complete_claim`` enclose an ordinary write transaction.
+A hot write includes ``CLAIM`` and ``COMPLETE`` in its one statement and reads the outcome with
+``IdempotencyClaim.resolve_outcome``. Either way the unique key is the guarantee: a concurrent identical request that
+passed the look-up fails on it and is run again by the endpoint layer, which then finds the stored response.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ stored as materialized (
     where a.partner_id = :partner_id and a.key_hash = :key_hash and a.expires_at > :now
 ),
 free as materialized (select from claim where claim.got and not exists (select from stored))"""
-"""CTEs of a hot write, a ``NamedStatement`` of ``IdempotencyClaim.named_values``; the effect selects ``from free``."""
+"""CTEs of a hot write, with the parameters of ``IdempotencyClaim.named_values``; the effect selects ``from free``."""
 
 _ANSWER: Final = f"""
 insert into idempotency_response (partner_id, key_hash, route, fingerprint, response, created_at, expires_at)
@@ -45,7 +45,7 @@ select :partner_id, :key_hash, :route::text, :fingerprint::bytea, :answer::bytea
     :now::timestamptz + interval '{LIFETIME.days} days'"""
 
 COMPLETE: Final = f"kept as ({_ANSWER} from made where :key_hash is not null)"
-"""CTE that stores the answer; the statement's effect must be a CTE named ``made``."""
+"""CTE that stores the response; the statement's effect must be a CTE named ``made``."""
 
 _ENTRY: Final = partial(audit.insert_entries_sql, scope=":partner_id", at=":now")
 
@@ -59,7 +59,7 @@ OUTCOME: Final = """
 
 
 class Replayed(Exception):
-    """The request was answered before; ``body`` is the stored response."""
+    """The request was processed before; ``body`` is the stored response."""
 
     def __init__(self, body: bytes) -> None:
         super().__init__("replayed")
@@ -128,24 +128,24 @@ def make_claim(
 ) -> IdempotencyClaim:
     """Build the claim of a call. ``payload``: the decoded body, or the hashes of an upload.
 
-    ``publicly``: with a publishable key, which is never told what a secret one was answered (settled 2).
+    ``publicly``: made with a publishable key, which never gets the stored response of a secret key (settled 2).
     """
     if key is None:
         return IdempotencyClaim(partner, route, b"", None, None)
     key_hash = vault.keyed_hash("idempotency-key", partner.id.bytes + key.encode())
     lock = int.from_bytes(key_hash[:8], signed=True)
-    whose = b"publishable\n" if publicly else b""  # no route begins so
+    whose = b"publishable\n" if publicly else b""  # no route starts like this
     return IdempotencyClaim(
         partner, route, sha256_digest(whose + route.encode() + b"\n" + _canonical.encode(payload)), key_hash, lock
     )
 
 
 async def acquire_claim(tx: Tx, claim: IdempotencyClaim, *, leased: bool = False) -> None:
-    """First statements of a write: lock the key, then look for a stored answer.
+    """Lock the key, then look for a stored response: the first statements of a write.
 
-    Does not wait for the lock, unless the call already ``leased`` its key: then an equal call holds it for a moment,
-    to find that lease and be refused. Two statements, since the look-up must see what the lock's last holder
-    committed: a statement sees only what was there when it began, which may be before that commit.
+    Does not wait for the lock, unless the call already ``leased`` its key: then an identical call holds it only
+    briefly, to find that lease and be refused. Two statements, since the look-up must see what the lock's last holder
+    committed: a statement sees only what was committed before it began.
     """
     if claim.key_hash is None:
         return

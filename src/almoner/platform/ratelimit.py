@@ -36,8 +36,7 @@ class RateLimit:
 class RateLimiter:
     """GCRA arrival times per policy and key; the oldest are dropped beyond 100,000.
 
-    ``now`` are seconds of one clock. When it steps back, or a limit is raised, nobody
-    waits longer than the burst takes.
+    ``now``: seconds of one clock. If it steps back, or a limit is raised, nobody waits longer than the burst takes.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
-"""Appends committed audit entries to the hash chain of their scope (V8).
+"""Append committed audit entries to the hash chain of their scope (V8).
 
-The hash of an entry covers the hash of the one before it, so that none can be changed, taken out, put in or moved
-without breaking the rest. Writers never wait for a place: what has none is found by its missing sequence. Any number of
-chainers may run: each takes scopes whose chain no other holds, so there is one at a time for each scope.
+The hash of an entry covers the previous hash, so no entry can be changed, removed, inserted or moved without breaking
+the chain. Writers never wait for the chain: entries without a sequence are chained later. Any number of chainers can
+run: each takes scopes whose chain no other has locked, so one at a time chains each scope.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ COLUMNS: Final = f"position, {log.COLUMNS}"
 _FIRST: Final = UUID(int=0)
 _SCOPES: Final = 64
 _ENTRIES_OF_SCOPE: Final = 500
-_LOOK_SECONDS: Final = 0.5  # many at once: small batches would cost the requests more
+_LOOK_SECONDS: Final = 0.5  # large batches: small ones would slow requests down
 _REST_SECONDS: Final = 5.0
 
 # The planner's statistics are out of date: after a burst it would read and sort all waiting entries for each batch.
@@ -49,7 +49,7 @@ with recursive waiting (scope) as (
 )
 select scope from waiting where scope is not null limit $2
 """
-"""Scopes from $1 on with entries that have no place: one index probe for each, however many entries they have."""
+"""Scopes from $1 on with unchained entries: one index probe for each, however many entries they have."""
 
 _TURNS: Final = """
 select scope, last_sequence, last_hash from audit_chain where scope = any($1::uuid[])
@@ -64,7 +64,7 @@ with made as (
     order by scope on conflict do nothing returning 1
 ) select count(*) from made
 """
-"""Begin the chains of scopes without one; one that another chainer holds is not touched, so not waited for."""
+"""Create the chains of scopes without one, skipping those that another chainer has locked."""
 
 TAKE: Final = f"""
 select {COLUMNS} from unnest($1::uuid[]) as turn (scope_)
@@ -120,7 +120,7 @@ class ChainBuilder:
         return linked
 
     async def _find_waiting(self) -> list[UUID]:
-        """The next scopes with unchained entries, after the last one looked at, so that all have their turn."""
+        """The next scopes with unchained entries, in rotation."""
         now = monotonic()
         self._resting = {scope: until for scope, until in self._resting.items() if until > now}
         async with self._db.read() as tx:
@@ -164,7 +164,7 @@ class ChainBuilder:
 
 
 async def _lock_ends(tx: Tx, scopes: Sequence[UUID]) -> dict[UUID, ChainEnd]:
-    """Lock the ends of the chains that nobody else holds; a scope's first entry begins a chain."""
+    """Lock the ends of the chains that nobody else has locked; a scope's first entry starts a chain."""
     rows = await tx.fetch(_TURNS, scopes)
     if len(rows) < len(scopes):
         ends = [ChainEnd(scope, 0, GENESIS) for scope in scopes]

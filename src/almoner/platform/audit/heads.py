@@ -1,9 +1,9 @@
-"""Signs the heads of audit chains and exports them, so that they are also kept outside the database (V8).
+"""Sign the heads of audit chains and export them, so that they are also kept outside the database (V8).
 
-Whoever owns the database and the keys of the service could make a whole chain anew, and whoever owns the database alone
-could put an end back that once was. So the head of each chain is signed (Ed25519) with its first entry, and every five
-minutes in which it moved, and exported at once: a line of JSON, appended to a file for each scope in a folder that an
-administrator puts on another store. A chain that no longer leads to a head that was exported has been tampered with.
+Somebody with the database and the service's keys could rebuild a whole chain, and with the database alone could restore
+an earlier end. So the head of each chain is signed (Ed25519) with its first entry, and every five minutes while it
+grows, and exported at once: a line of JSON, appended to one file per scope in a folder that an administrator keeps on
+another store. A chain that does not lead to an exported head has been tampered with.
 """
 
 import asyncio
@@ -167,8 +167,8 @@ async def next_export_at(tx: Tx) -> datetime | None:
 async def export_signed_chain_heads(tx: Tx, folder: Path) -> int:
     """Append signed heads to the files of the export folder; returns how many. Raises ExportFailed.
 
-    A head is marked after its line is on the disk: what fails in between writes the line once more, which says the
-    same. A copy that was not released leaves the folder to the deployment that it was copied from.
+    A head is marked as exported after its line is on disk: after a failure in between the same line is written again.
+    An unreleased copy of the database writes nothing.
     """
     if not tx.deployment.identity.is_active:
         return 0

@@ -1,9 +1,9 @@
 """The audit log: who did what, when, from where (V8).
 
-``record_entry`` writes an entry in the transaction of the change, so that neither exists without the other. No writer
-waits for another: an entry gets its place in the chain of its scope right after the commit (``platform.audit_chain``).
-Entries never change, except that the network address, which is personal data, is erased after a year; the MAC and the
-chain cover a keyed digest of it.
+``record_entry`` writes an entry in the transaction of the change, so that neither exists without the other. Writers
+never wait for each other: an entry is appended to the chain of its scope right after the commit
+(``platform.audit.chain``). Entries never change, except that the network address, which is personal data, is erased
+after a year; the MAC and the chain cover a keyed digest of it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -199,7 +199,7 @@ async def list_page(
 
 
 def page_sql(*, by_actor: bool, by_action: bool) -> str:
-    """The SQL of ``list_page`` for one combination of filters, which has its own query plan."""
+    """The SQL of ``list_page`` for one combination of filters; each has its own query plan."""
     conditions = [*(["actor_id"] if by_actor else []), *(["action"] if by_action else [])]
     wanted = "".join(f" and {column} = ${number}" for number, column in enumerate(conditions, 5))
     bounds = "id < $2 and id >= $4"
@@ -211,7 +211,7 @@ _LAST: Final = UUID(int=2**128 - 1)
 
 
 def _distinct_sql(column: Literal["action", "actor_id"]) -> str:
-    """The SQL of the values that a scope has in an indexed column: one index probe each, however many entries."""
+    """The SQL of a scope's distinct values of an indexed column: one index probe each, however many entries."""
     one = f"select {column} as value, actor_kind from audit_entry where scope = $1"
     return f"""
     with recursive found as (
@@ -281,9 +281,10 @@ select c.scope, c.redacted_sequence, e.at, h.signed_at from audit_chain c cross 
     ) next
 ) h
 """
-"""Each chain's first entry whose address may be there, and when it was signed: two index probes, no index on addresses.
+"""Each chain's first entry that may have an address, and when it was signed: two index probes, no index on addresses.
 
-What a head covers is as old as the head, whatever the clock said that wrote it; three, for the clock that signed.
+An entry is at least as old as the head that covers it, whatever clock wrote it; three heads allow for a wrong clock of
+the signer.
 """
 
 _FORGET: Final = f"""

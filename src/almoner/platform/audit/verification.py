@@ -1,7 +1,8 @@
-"""Verifies an audit chain, or names the first entry that was changed (V8).
+"""Verify an audit chain, or name the first entry that was changed (V8).
 
-Each entry has its MAC, which only the service makes, and its hash, which covers its place and all before it; the chain
-has its sealed end and its signed heads, in the database and outside. Reads page by page: a long log needs no memory.
+Each entry has its MAC, which only the service can make, and its hash, which covers its position and everything before
+it. The chain has its authenticated end and its signed heads, in the database and outside. Entries are read page by
+page, so a long log needs no memory.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,7 +46,7 @@ _TWICE: Final = """
 select id, action, max(sequence) as sequence from audit_entry where scope = $1
 group by id, action having count(*) > 1 limit 1
 """
-"""Only without its primary key: a copy of an entry has a good MAC."""
+"""Only needed without the primary key: a copied entry has a valid MAC."""
 
 
 class ChainBroken(Exception):
@@ -97,7 +98,7 @@ async def verify_chain(
 
 
 class _ChainWalk:
-    """Walks along one chain while entries may be written and chained; only those present at the start count."""
+    """Verifies one chain while entries are written and chained; only entries present at the start count."""
 
     def __init__(self, db: Database, scope: UUID) -> None:
         self.proof = ChainVerification(scope)
@@ -112,7 +113,7 @@ class _ChainWalk:
         proof = self.proof
         async with self._db.read() as tx:
             started = await self._end(tx)
-        self._heads = await self._known_heads(folder)  # after the end: what was chained by then is signed by now
+        self._heads = await self._known_heads(folder)  # read after the end: heads signed by now cover it
         proof.heads = len(self._heads)
         old = [head.sequence for head in self._heads if head.signed_at + log.ADDRESS_RETENTION <= self._now]
         self._aged = max(old, default=0)
@@ -210,9 +211,9 @@ class _ChainWalk:
             raise ChainBroken(now.sequence + 1, "inserted after the end of the chain")
 
     async def _known_heads(self, folder: Path | None) -> list[SignedHead]:
-        """The signed heads, by their place. What was exported is in the folder, and what is there is in the table.
+        """The signed heads by position. Exported heads are in the folder, and all of those are in the table, too.
 
-        Heads may be signed and exported while we look: the table is read before and after the folder.
+        Heads may be signed and exported meanwhile: the table is read before and after the folder.
         """
         scope, ids = self.proof.scope, self._db.deployment.ids
         key = heads.signing_key(self._vault).public_key()

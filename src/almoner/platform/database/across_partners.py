@@ -1,4 +1,4 @@
-"""Marks statements that read rows of all partners: each gives a reason, and a test finds those that do not."""
+"""Marks statements that read rows of all partners: each gives a reason, and a test finds unmarked ones."""
 
 from collections.abc import Callable
 from typing import Literal, TypeVar

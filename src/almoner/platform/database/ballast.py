@@ -15,10 +15,10 @@ BallastStep = Literal["create", "remove"]
 
 
 def next_ballast_step(free: int, reserve: int, *, present: bool) -> BallastStep | None:
-    """Whether to create or remove the reserve file, given the free and reserved bytes.
+    """Whether to create or remove the reserve file, given the free and reserved bytes; None for neither.
 
-    It is created only where enough stays free with it, and removed at a quarter of the reserve. There is none where
-    the reserve is small, since its removal would let writes in again.
+    It is created only if enough space stays free, and removed when a quarter of the reserve is left. A small reserve
+    has no file, since removing it would allow writes again.
     """
     wanted = reserve >= 2 * BALLAST_BYTES
     if present:

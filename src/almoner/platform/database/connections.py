@@ -1,12 +1,12 @@
 """A pool of asyncpg connections with fair queuing between partners.
 
-Taking a connection from asyncpg's pool and giving it back costs a task, a shield and two time-outs, about a sixth of a
-whole GET. What ended well is handed on at once; after a failure a connection goes back to the pool, which knows how to
-end a cancelled query and how to replace a lost connection. Who waits for whom is decided by ``places``. Nobody waits
-for ever: who has none after five seconds is told so, while the caller still listens.
+Acquiring from asyncpg's own pool and releasing costs a task, a shield and two timeouts, about a sixth of a whole GET.
+So a healthy connection is handed to the next caller directly; after a failure it goes back to asyncpg's pool, which can
+cancel a query and replace a lost connection. ``fair_queue`` decides who is next. Nobody waits longer than five seconds,
+while the client still listens.
 
-PostgreSQL keeps 5 to 30 MB for each connection: plans, and what it has read of our tables. The one that was used last
-is used next, so that those of a rush stay idle, and are closed after a minute. Others are replaced after some minutes.
+PostgreSQL uses 5 to 30 MB for each connection: plans, and caches of our tables. The connection used last is used next,
+so that those opened in a burst stay idle and are closed after a minute. Others are replaced after some minutes.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _CANCEL_SECONDS: Final = 10.0
 _IDLE_SECONDS: Final = 60.0
 """Connections idle for longer are closed."""
 _LIFE_SECONDS: Final = 300.0
-"""The maximum age of a connection. A new one takes some 10 ms until it has its plans again."""
+"""The maximum age of a connection. A new one needs some 10 ms to plan its statements again."""
 
 
 class ConnectionUnavailable(OSError):
@@ -52,7 +52,7 @@ class ConnectionPool:
         self._idle_seconds = idle_seconds
         self._life_seconds = life_seconds
         self._places = FairQueue(pool.get_max_size())
-        self._idle: list[tuple[Held, float]] = []  # and since when; the longest idle first
+        self._idle: list[tuple[Held, float]] = []  # with the time since when; the longest idle first
         self._opened: dict[Held, float] = {}
         self._discarding: set[asyncio.Task[None]] = set()
         self._closing = False
@@ -67,9 +67,10 @@ class ConnectionPool:
         return BorrowedConnection(self, current_queue_client())
 
     async def acquire(self, queue_client: QueueClient | None = None) -> "Held":
-        """An open connection. Raises OSError or asyncpg.PostgresError.
+        """Acquire an open connection. Raises OSError or asyncpg.PostgresError.
 
-        ConnectionUnavailable, which is an OSError, when it took too long, too many wait, or once ``close`` was called.
+        Raises ConnectionUnavailable, an OSError, after a timeout, if too many callers wait, or once ``close`` was
+        called.
         """
         if self._idle and _is_open(self._idle[-1][0]) and self._places.try_acquire(queue_client):
             return self._idle.pop()[0]

@@ -1,11 +1,12 @@
-"""Detects that a database is a copy or an old restore of a deployment that is still running elsewhere.
+"""Detect that a database is a copy or an old restore of a deployment that is still running elsewhere.
 
-One row says which deployment the database is and on which server it was last seen. A dump is told by the transaction
-that wrote the row, which is no longer the one that PostgreSQL says of it; another server or database by its number.
-Copies of files and points in time keep all that: a generation is raised here and then in the storage of documents, so
-that a database that is behind does not know what lies there (decision 0073).
+One row states which deployment the database belongs to, and on which server it last ran. A dump is recognised because
+the row's transaction ID differs from the recorded one; another server or database by its number. Copies of files and
+restores to a point in time keep all that: so a generation number is raised here and then in the document storage, and a
+database behind that number is a copy (decision 0073).
 
-The storage is given what the database has had for a while: a stand-by that lost the last moments knows it, too.
+The storage gets a generation only after the database has had it for a while, so that a standby that lost the last
+moments knows it, too.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ from almoner.platform.files.storage import DeploymentRecords, StorageUnavailable
 _RECENT: Final = 64
 RAISE_INTERVAL: Final = timedelta(seconds=5)
 PROMOTION_WAIT: Final = timedelta(seconds=12)
-"""How long a promoted server is quiet while nobody else raises; more than twice ``RAISE_INTERVAL``."""
+"""How long a promoted server stays inactive while no other raises the generation; over twice ``RAISE_INTERVAL``."""
 
 PATIENCE_SECONDS: Final = 2.0
 """The timeout for the storage."""
@@ -119,7 +120,7 @@ _ELSEWHERE: Final = "its files were copied: its server was reached at another ad
 def classify_database(
     claim: DeploymentClaim | None, server: ServerState, outside: DeploymentGeneration | None, others: Sequence[str]
 ) -> str:
-    """Judge from the claim, the server and the storage whether the database is live, new or a copy."""
+    """Decide from the claim, the server and the storage whether the database is live, new or a copy."""
     if claim is None:
         return "its storage of documents belongs to another deployment" if others else "unclaimed"
     if claim.copy_reason is not None and claim.copy_reason != _ELSEWHERE:
@@ -151,7 +152,7 @@ class CopyFinding:
 
 
 async def inspect_database(db: Database, marks: DeploymentRecords, address: str) -> CopyFinding:
-    """Judge whether the database is a copy, without changing anything."""
+    """Inspect whether the database is a copy, without changing anything."""
     async with db.read() as tx:
         claim = await find_claim(tx)
     outside, others, away = await _read_marks(marks, claim)
@@ -178,7 +179,7 @@ async def _read_marks(
 
 
 async def inspect_for_command(db: Database, marks: DeploymentRecords, dsn: str) -> CopyFinding:
-    """Judge the database for a CLI command, and set the process's deployment identity."""
+    """Inspect the database for a CLI command, and set the process's deployment identity."""
     found = await inspect_database(db, marks, server_address(dsn))
     if found.verdict not in LIVE_VERDICTS:
         since = found.claim.copy_detected_at if found.claim is not None else None

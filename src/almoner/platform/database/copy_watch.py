@@ -34,7 +34,7 @@ class CopyWatch:
         self._reported: datetime | None = None
 
     async def check(self, *, at_end: bool = False) -> None:
-        """Judge the database once, and raise the generation if it is due."""
+        """Inspect the database once, and raise the generation if it is due."""
         if not at_end and self._raised > 1 and await self._is_fresh():
             return
         found = await copy_detection.inspect_database(self._db, self._marks, self._address)
@@ -94,7 +94,7 @@ class CopyWatch:
         return self._identity.is_active and self._real_now() - claim.generation_at < copy_detection.RAISE_INTERVAL
 
     def _has_to_wait(self) -> bool:
-        """Whether the former server may still run, which would have raised the generation."""
+        """Whether the former server may still run; it would have raised the generation."""
         real_now = self._real_now()
         self._hesitates_since = self._hesitates_since or real_now
         return real_now - self._hesitates_since < copy_detection.PROMOTION_WAIT

@@ -1,7 +1,7 @@
 """List totals, summed from several counter rows, so that concurrent writers of a partner do not block.
 
-A connection has one transaction at a time and always the same slot. Two share one when the numbers of their server
-processes are a multiple of the slots apart, and those of a pool follow each other.
+A connection has one transaction at a time and always uses the same row. Connections share a row only if their server
+process IDs differ by a multiple of the number of rows; a pool's IDs are mostly consecutive.
 """
 
 from typing import Final

@@ -24,7 +24,7 @@ class StatementDeadlines:
         self._looking = False
 
     async def run(self, statement: Awaitable[_Result], seconds: float) -> _Result:
-        """Run a statement. Raises StatementTimeout when it took longer than ``seconds``."""
+        """Run a statement. Raises StatementTimeout if it takes longer than ``seconds``."""
         task = asyncio.current_task()
         assert task is not None
         outer = self._ends.get(task)  # a COPY whose rows come from other statements

@@ -13,7 +13,7 @@ from almoner.kit.errors import ServiceUnavailable
 
 MEBIBYTE: Final = 2**20
 RESERVED_INODES: Final = 1_000
-"""Files that can still be created when writes are refused: PostgreSQL makes one for each table and WAL segment."""
+"""How many files can still be created when writes are refused: PostgreSQL creates one per table and WAL segment."""
 RESUME_FACTOR: Final = 1.25
 """Writes are accepted again at this multiple of the reserve, so that they are not refused again at once."""
 ADVICE: Final = "free some space on the disk of the data folder: docs/runbooks/full-disk.md"

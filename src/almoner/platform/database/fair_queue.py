@@ -1,9 +1,9 @@
-"""A fair queue for limited resources: nobody takes more than a share while others wait, and waiting is bounded.
+"""A fair queue for limited resources: no client takes more than its share while others wait, and waiting is bounded.
 
 A queue client is a partner, or the network of a caller without a key. While others hold slots, it cannot take the last
 fifth of them, since slots cannot be taken back. The client with the fewest slots is next. Requests that move money may
-wait in a longer queue, so that they are refused last. Work without a client (health checks, background work) has its
-own limits and is never refused here.
+wait in a longer queue, so they are refused last. Work without a client (health checks, background work) has its own
+limits and is never refused here.
 """
 
 import asyncio
@@ -49,12 +49,12 @@ def set_queue_client(claimant: QueueClient | None) -> "Token[QueueClient | None]
 
 
 def reset_queue_client(token: "Token[QueueClient | None]") -> None:
-    """Work again for the client from before."""
+    """Restore the previous client."""
     _current.reset(token)
 
 
 def current_queue_client() -> QueueClient | None:
-    """The client that this task works for."""
+    """The current client; None for work without one."""
     return _current.get()
 
 

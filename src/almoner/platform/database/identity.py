@@ -24,7 +24,7 @@ ADVICE: Final = (
 
 
 class UnreleasedDatabaseCopy(ServiceUnavailable):
-    """The database is a copy that nobody has released: nothing may be called, sent or deleted outside."""
+    """The database is an unreleased copy: nothing outside may be called, sent or deleted."""
 
     code = "service_unavailable/unreleased_copy"
     title = "Service Unavailable"

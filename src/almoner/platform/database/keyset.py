@@ -1,6 +1,6 @@
-"""Lists of operators: rows of a table by ID, page by page, and how many match, up to a limit.
+"""Lists for operators: rows of a table by ID, page by page, and their number up to a limit.
 
-Each condition stands in the statement only where it is asked for, so that PostgreSQL plans it for an index.
+The statement contains only the conditions in use, so that PostgreSQL can use an index.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,8 @@
 """One page of a partner's records by ID, or by other keys and then by ID, with the exact total in one statement (P7).
 
-PostgreSQL keeps the plan of a statement that names its number of rows. Where that is a parameter it reckons with a
-tenth of the table and plans each call anew, which cost more than the reading. A plan that is kept must do for partners
-with many rows and with none: walked as a range, the rows are found in order by the key (partner_id, id) and by no other
-index, whatever the statistics say.
+PostgreSQL caches the plan of a statement with a literal row limit. With a parameter it assumes a tenth of the table and
+plans each call again, which cost more than reading. The cached plan must suit partners with many rows and with none:
+ordered by (partner_id, id), the range can be read only through that key's index, whatever the statistics say.
 """
 
 from collections.abc import Sequence
@@ -95,8 +94,8 @@ async def list_page(
 ) -> tuple[list[Record], int]:
     """One page of ``table`` in reading order, and its total from the list counter. ``columns`` begin with id.
 
-    ``of_partner``: a column of the partner that is appended to each row. It is read once: with a sub-select for each
-    row PostgreSQL estimated the generic plan as more expensive and planned each call again.
+    ``of_partner``: a column of the partner that is appended to each row. It is read once: with a subquery per row
+    PostgreSQL estimated the generic plan as more expensive and planned each call again.
     """
     if page_.reads_descending:
         order, start, within = "desc", _GREATEST, "partner_id >= $1 and (partner_id, id) < ($1, $3)"

@@ -1,4 +1,4 @@
-"""Detects a pooler that changes the session in each transaction and forgets prepared statements."""
+"""Detect a connection pooler in transaction mode that forgets prepared statements."""
 
 import asyncio
 from contextlib import suppress
@@ -16,10 +16,10 @@ class PoolerNotSupported(Exception):
 
 
 async def ensure_pooler_supported(dsn: str) -> None:
-    """Raises PoolerNotSupported; OSError or asyncpg.PostgresError where the database cannot be reached.
+    """Raise PoolerNotSupported; OSError or asyncpg.PostgresError if the database cannot be reached.
 
-    Two open connections of one session mean that there is a pooler. While others hold the session in which a statement
-    was prepared, the statement must still be known.
+    Two open connections with one session mean that there is a pooler. While other connections hold the session in which
+    a statement was prepared, the statement must still be known.
     """
     opened = [await asyncpg.connect(dsn), await asyncpg.connect(dsn)]
     try:

@@ -1,7 +1,7 @@
 """The embedded PostgreSQL server: started, shared by all processes of a data folder, stopped by the last one.
 
 It survives ``kill -9`` of its starter (the next process attaches to it) and of itself (the next start recovers). It
-listens on a socket in a folder of its own only, never on the network. Figures behind this: architecture 2.
+listens only on a socket in its own folder, never on the network. Measurements: architecture 2.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ _OPTIONS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
     "max_connections": "100",
-    "max_wal_size": "1GB",  # what a load of millions writes is checkpointed every minute or so, not every second
+    "max_wal_size": "1GB",  # an import of millions of rows checkpoints every minute or so, not every second
     "timezone": "UTC",
     "log_timezone": "UTC",
     "jit": "off",
@@ -117,8 +117,8 @@ async def keep_server_running(
 ) -> None:
     """Restart the embedded server whenever it ends, until ``stop`` is set.
 
-    ``reserve``: bytes to keep free on its disk, where a ballast is kept for it then. Raises DatabaseUnavailable when it
-    does not start again.
+    ``reserve``: bytes to keep free on its disk; if not 0, a reserve file is kept there. Raises DatabaseUnavailable if
+    it does not start again.
     """
     cluster = await asyncio.to_thread(Cluster.locate, data_dir, programs_folder)
     sockets = cluster.server().sockets
@@ -320,7 +320,8 @@ class Cluster:
         self.account.chown(password)
         command: list[str | Path] = [self.programs.folder / "initdb", "--pgdata", unfinished, "--encoding=UTF8"]
         command += ["--username", SUPERUSER, "--pwfile", password, "--auth=scram-sha-256"]
-        # Order by code point, and letters of every script known: pg_trgm asks the C library, the rest the provider.
+        # Sort by code point, but recognise letters of every script: pg_trgm asks the C library, the rest the ICU
+        # provider.
         command += ["--locale=C", f"--lc-ctype={'UTF-8' if sys.platform == 'darwin' else 'C.UTF-8'}"]
         if self.programs.major >= _BUILTIN_LOCALE_SINCE:
             command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
@@ -334,14 +335,14 @@ class Cluster:
         sockets = self._socket_folder()
         deadline = time.monotonic() + _START_SECONDS
         while (stated := self._try(sockets, deadline - time.monotonic())) is not None:
-            # The children of a killed server need a moment to notice; PostgreSQL rightly waits for them.
+            # The children of a killed server need a moment to notice; PostgreSQL waits for them.
             if "is still in use" not in stated or time.monotonic() > deadline:
                 shutil.rmtree(sockets, ignore_errors=True)
                 raise unavailable_error(self.home, find_failure_cause(stated))
             time.sleep(10 * _POLL_SECONDS)
 
     def _socket_folder(self) -> Path:
-        """The socket folder: the same at each start, so that clients find it again, unless the name is taken."""
+        """The socket folder: the same at each start, so that clients find it again, unless its name is taken."""
         name = f"almoner-{hashlib.sha256(os.fsencode(self.home)).hexdigest()[:8]}"
         folder = _short_folder() / name
         with suppress(FileNotFoundError):
@@ -379,7 +380,7 @@ class Cluster:
             )
         _wait_until(lambda: process.poll() is not None or self._ready(process.pid), seconds)
         if process.poll() is None and self._ready(process.pid):
-            process.returncode = 0  # it outlives us: without this the interpreter warns of a child left behind
+            process.returncode = 0  # it outlives us: otherwise Python warns of a child process left running
             return None
         process.kill()
         process.wait()
@@ -390,10 +391,10 @@ class Cluster:
         return sum(file.stat().st_size for file in (self.data_folder / "base").glob("*/*"))
 
     def _remove_ended(self) -> None:
-        """Let PostgreSQL see that the killed server is dead, even when a zombie or a stranger has its number.
+        """Let PostgreSQL see that the killed server is dead, even if its process ID is a zombie's or was reused.
 
-        The file stays, since PostgreSQL finds the dead server's children through it; our own number, that of the
-        parent, it does not take for a server.
+        The file stays, since PostgreSQL finds the dead server's children through it; it does not mistake our own
+        process ID, its parent's, for a server.
         """
         with suppress(FileNotFoundError, IndexError):
             self._remove_sockets(self._sockets())

@@ -123,7 +123,7 @@ class PostgresPrograms:
     def accessible_to(self, account: OsAccount, shelter: Path) -> "PostgresPrograms":
         """These programs, or a copy below ``shelter`` if the account cannot reach them.
 
-        Called under the lock of ``shelter``. A copy that lacks something, after a crash of the machine, is made anew.
+        Call it under the lock of ``shelter``. A copy that is incomplete after a machine crash is replaced.
         """
         if account.can_access_path(self.folder):
             return self
@@ -171,7 +171,7 @@ def find_failure_cause(stated: str) -> str:
 def unavailable_error(folder: Path, cause: str) -> DatabaseUnavailable:
     """The error for a server that does not start, with advice.
 
-    On a full disk it has no room to say why, since its log is there too.
+    On a full disk it cannot log the cause, since its log is on that disk.
     """
     free = measure_free_space([folder])
     full = free is not None and (free.size < _LEAST_BYTES or free.inodes == 0)

@@ -1,7 +1,7 @@
-"""Settings that every session of the service needs: kept with the database, so that a pooler may stand between.
+"""Settings that every session of the service needs: stored with the database, so that a pooler can be used.
 
-Poolers refuse or forget what a client asks for when it connects. ``almoner migrate`` sets them for the database, and
-each process compares them at its start.
+Poolers refuse or forget settings that a client sends when it connects. ``almoner migrate`` stores them with the
+database, and each process checks them at startup.
 """
 
 from typing import Final
@@ -9,9 +9,9 @@ from typing import Final
 import asyncpg
 
 SESSION_SETTINGS: Final = {
-    "jit": "off",  # generating machine code takes longer than any of our statements
+    "jit": "off",  # compiling takes longer than any of our statements
     "idle_in_transaction_session_timeout": "10min",  # a stalled process does not hold its locks longer
-    "pg_trgm.similarity_threshold": "0.2",  # a word with two typing errors has so little in common
+    "pg_trgm.similarity_threshold": "0.2",  # the similarity of a word with two typos is that low
     "work_mem": "16MB",  # the rows of a common word fit into one bitmap, without rechecks
 }
 _COMPARED: Final = """
@@ -22,7 +22,7 @@ select current_setting('jit') as jit, current_setting('pg_trgm.similarity_thresh
 
 
 async def missing_settings(connection: "asyncpg.Connection[asyncpg.Record]") -> list[str]:
-    """The settings that a session of this role lacks in this database, as `name is value, not value`."""
+    """The settings that sessions of this role lack in this database, as `name is value, not value`."""
     found = await connection.fetchrow(_COMPARED, SESSION_SETTINGS["work_mem"])
     assert found is not None
     compared = {
@@ -35,7 +35,7 @@ async def missing_settings(connection: "asyncpg.Connection[asyncpg.Record]") -> 
 
 
 async def set_for_database(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
-    """Store them with the database. Raises asyncpg.InsufficientPrivilegeError where the role does not own it."""
+    """Store the settings with the database. Raises asyncpg.InsufficientPrivilegeError if the role does not own it."""
     for statement in await statements(connection):
         await connection.execute(statement)
 

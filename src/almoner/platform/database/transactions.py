@@ -1,7 +1,7 @@
 """PostgreSQL transactions, and the scopes that every store function takes.
 
-A transaction is opened at the edge (``platform.http.service``, the worker, ``platform.flow``) and nowhere else, one
-per request or job, and committed before the answer is sent (architecture 5).
+Transactions are opened only at the edge (``platform.http.service``, the worker, ``platform.jobs.leases``), one per
+request or job, and committed before the response is sent (architecture 5).
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
@@ -33,7 +33,7 @@ _Item = TypeVar("_Item")
 _inside: ContextVar[bool] = ContextVar("almoner_inside_transaction", default=False)
 
 _STATEMENTS: Final = 300
-"""Prepared statements per connection: sweeps and the self-check alone have two hundred."""
+"""The number of prepared statements per connection: sweeps and the self-check alone have two hundred."""
 REQUEST_SECONDS: Final = 10.0
 """The statement timeout of requests."""
 BACKGROUND_SECONDS: Final = 300.0
@@ -92,7 +92,7 @@ class Tx:
     """One database transaction, with the deployment's clocks, identifiers and secrets.
 
     ``now`` is business time and ``real_now`` real time, both fixed when the transaction opened, so that all rows of one
-    change carry one moment.
+    change have the same timestamp.
     """
 
     __slots__ = (
@@ -234,7 +234,7 @@ class Tx:
 
 
 class _Transaction:
-    """BEGIN or SAVEPOINT and its end, within the statement timeout, because a server may stall there, too."""
+    """BEGIN or SAVEPOINT and its end, within the statement timeout, because a server may hang there, too."""
 
     __slots__ = ("_nested", "_transaction", "_tx")
 
@@ -252,7 +252,7 @@ class _Transaction:
 
 
 class _Reading:
-    """``Database.read``, used by every GET: a class costs a third of a generator."""
+    """``Database.read`` as a class: every GET uses it, and it costs a third of a generator."""
 
     __slots__ = ("_database", "_taken")
 
@@ -333,8 +333,8 @@ class Database:
     async def around(self) -> AsyncIterator[Tx]:
         """A transaction around nested ones: it only holds the idempotency lock and stores the response.
 
-        The work may call the outside. It needs connections while this one is held, so that at most half of the pool is
-        given to such calls: with all of it, each would wait for the others for ever.
+        The work inside may call the outside, and needs further connections while this one is held. So at most half of
+        the pool is given to such transactions; with all of it they would wait for each other forever.
         """
         self.disk.ensure_writable()
         claimant = current_queue_client()
@@ -342,7 +342,7 @@ class Database:
             tx = self.begin(connection, "around")
             with run_as_queue_client(
                 None
-            ):  # its further needs do not count for the client's share, which may be used up
+            ):  # its further connections do not count towards the client's share, which may be used up
                 async with _Transaction(tx, connection.transaction()):
                     yield tx
                     await tx.run_end_steps()
@@ -361,7 +361,7 @@ class Database:
                 return self.around()
 
     def begin(self, connection: "asyncpg.pool.PoolConnectionProxy[Record]", mode: Mode) -> Tx:
-        """A transaction on a connection, with the time that statements have now. Called here only."""
+        """Begin a transaction on a connection, with the current statement timeout. Called by ``Database`` only."""
         limit = _limit.get()
         return Tx(connection, self.deployment, mode, self._deadlines, self._seconds if limit == "default" else limit)
 
@@ -409,10 +409,7 @@ async def open_service_database(
 
 
 async def open_pool(dsn: str, size: int, on_statement: StatementListener | None = None) -> "asyncpg.Pool[Record]":
-    """An asyncpg pool with the service's settings. Raises OSError or asyncpg.PostgresError.
-
-    Raises OSError or asyncpg.PostgresError.
-    """
+    """An asyncpg pool with the service's settings. Raises OSError or asyncpg.PostgresError."""
 
     async def prepare(connection: "asyncpg.Connection[Record]") -> None:
         await _register_json_codec(connection)

@@ -1,8 +1,8 @@
-"""Numbers committed events and passes them to reactions (settled 7, architecture 5).
+"""Number committed events and pass them to reactions (settled 7, architecture 5).
 
-Writers never wait for a number. Any number of dispatchers may run: each takes partners whose counter no other holds, so
-there is one at a time per partner. What is undispatched is found by its missing number, not by a position in the order
-of writing, so an event that is committed late is never skipped (P3).
+Writers never wait for a number. Any number of dispatchers can run: each takes partners whose counter no other has
+locked, so there is one at a time per partner. Undispatched events are found by their missing number, not by a position
+in the order of writing, so an event that is committed late is never skipped (P3).
 """
 
 import asyncio
@@ -43,8 +43,9 @@ with recursive waiting (partner_id) as (
 union all
 (select null, position from internal_event where position <> all($3::bigint[]) order by position limit $4)
 """
-"""Partners with undispatched events, after $1: one index probe for each, however many events they have. And internal
-events, but for $3.
+"""Partners with undispatched events, after $1: one index probe for each, however many events; and internal events.
+
+Internal events at the positions $3 are left out.
 """
 
 TURNS: Final = """
@@ -59,8 +60,7 @@ with made as (
     order by p on conflict do nothing returning 1
 ) select count(*) from made
 """
-"""Begin counting for partners without a counter; one that another dispatcher counts with is not touched, so not waited
-for."""
+"""Create the counters of partners without one, skipping those that another dispatcher has locked."""
 
 NUMBER: Final = f"""
 with taken as materialized (
@@ -123,7 +123,7 @@ class Dispatcher:
         return dispatched
 
     async def _find_waiting(self) -> _Waiting:
-        """Find work, starting after the last partner of the previous call, so that all have their turn."""
+        """Find work in rotation, starting after the last partner of the previous call."""
         now = monotonic()
         self._resting = {what: until for what, until in self._resting.items() if until > now}
         resting = [what for what in self._resting if isinstance(what, int)]
@@ -139,7 +139,7 @@ class Dispatcher:
         )
 
     async def _careful(self, dispatch: _Dispatch[_K], alone: _Dispatch[_K], waiting: Sequence[_K]) -> int:
-        """Dispatch all together; after a failure one by one, so that only failing ones stay behind, and pause."""
+        """Dispatch all together; after a failure one by one, so that only failing ones are left, and pause."""
         try:
             return await dispatch(waiting)
         except Exception as error:  # noqa: BLE001 (a reaction may raise anything)
@@ -161,7 +161,7 @@ class Dispatcher:
         return len(events)
 
     async def _number_alone(self, partners: Sequence[UUID]) -> int:
-        """Number the partners' events one by one; a failing reaction is left to a job, so that no event waits."""
+        """Number the partners' events one by one; a job retries a failing reaction, so that no event waits."""
         async with self._db.write() as tx:
             await tx.execute(BY_INDEX)
             events = await _number_events(tx, partners)

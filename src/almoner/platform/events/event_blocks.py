@@ -1,7 +1,7 @@
 """Counts of events in full blocks of sequence numbers, so that totals need not count every row.
 
-Lists add blocks up, and read events one by one only in those that the range begins or ends in, and after the last one.
-A block says what was in it when it was counted: below the lowest event that is kept, it counts no more.
+Lists add up the blocks, and count single events only in the first and last block of a range and after the last full
+block. A block's counts describe the events when it was counted: below the lowest retained event it no longer counts.
 """
 
 from datetime import datetime
@@ -17,7 +17,7 @@ _WAITING: Final = f"""
 select partner_id, summarised_sequence from event_counter where last_sequence >= summarised_sequence + {SIZE}
 order by partner_id limit {_PARTNERS} for no key update skip locked
 """
-# For one partner at a time: of several, all their events would be read and joined.
+# One partner at a time: for several, all their events would be read and joined.
 BUILD_BLOCK: Final = f"""
 with built as (
     insert into event_block (partner_id, block, type, events, first_at, last_at)

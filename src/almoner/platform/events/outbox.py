@@ -1,10 +1,10 @@
 """The transactional outbox: events are written in the transaction of the change (W1).
 
-``emit`` freezes what partners will be sent, byte for byte (W7). Right after the commit a dispatcher gives each event
-its number, without gaps per partner (``platform.events.dispatcher``); lists and deliveries see numbered events only.
-Events whose type begins with ``internal.`` notify other slices: they have no number and are removed once their
-reactions ran. Partners can read an event for 90 days; then its whole row goes, from the lowest number up, so that what
-is left has no gap (V6).
+``emit`` fixes what partners receive, byte for byte (W7). Right after the commit a dispatcher gives each event its
+number, without gaps per partner (``platform.events.dispatcher``); lists and deliveries include numbered events only.
+Events whose type starts with ``internal.`` notify other slices: they have no number and are deleted once their
+reactions ran. Partners can read an event for 90 days; then its whole row is deleted, lowest number first, so that the
+rest has no gap (V6).
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -70,9 +70,9 @@ def record_ids(tx: Tx, record_type: str, events: Sequence[Event]) -> list[UUID]:
 class Reaction:
     """A function that a slice runs for each event of a type, in the transaction that numbers it.
 
-    ``react`` gets all events of its type in one batch, in order; ``event_type`` may be ``*``, every public event. An
-    event is handed over exactly once. When ``react`` raises on a public event, what it did is undone and it gets this
-    event alone, later (``platform.reaction_retries``); an internal one stays undispatched and is tried again.
+    ``react`` gets all events of its type in one batch, in order; ``event_type`` may be ``*``, every public event. Each
+    event is passed exactly once. If ``react`` raises on a public event, its effects are rolled back and it gets this
+    event alone, later (``platform.events.reaction_retries``); an internal event stays undispatched and is retried.
     """
 
     event_type: str
@@ -86,7 +86,7 @@ class Reaction:
         return f"{self.event_type} {place.removeprefix('almoner.')}"
 
     def applies_to(self, event: Event) -> bool:
-        """Whether the reaction is for this event."""
+        """Whether the reaction handles this event."""
         if self.event_type == EVERY_TYPE:
             return event.sequence is not None
         return self.event_type == event.type

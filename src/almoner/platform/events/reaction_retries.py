@@ -1,8 +1,8 @@
-"""Retries reactions that failed, each as a job of its own.
+"""Retry failed reactions, each in a job of its own.
 
-What a partner's events are numbered by, listed and delivered must not wait for a slice that cannot read one of them. A
-job keeps trying for days, is told by the self-check when it gives up (``jobs.none_dead``), and runs again once it is
-cured.
+Numbering, listing and delivering a partner's events must not wait for a slice that cannot process one of them. A job
+retries for days, is reported by the self-check when it gives up (``jobs.none_dead``), and runs again once an operator
+retries it.
 """
 
 from collections.abc import Mapping, Sequence

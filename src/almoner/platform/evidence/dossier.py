@@ -115,7 +115,7 @@ class Dossier:
     """Everything known about one record.
 
     ``record``: as the API represents it. ``name``, ``summary``: its headings. ``notices``: sentences below its details.
-    ``members``: what the JSON has besides. ``messages``, ``titles``: the display texts of codes and of names of steps.
+    ``members``: further members of the JSON. ``messages``, ``titles``: the display texts of codes and of step names.
     ``shown_facts``: the facts of an evaluation that the PDF shows.
     """
 
@@ -167,7 +167,7 @@ def build_signed_json(deployment: Deployment, dossier: Dossier) -> bytes:
 
 
 async def load_evaluations(tx: Tx, record_id: UUID) -> list[Evaluation]:
-    """The evaluations of a record, in which organisations have the identifiers that partners know."""
+    """The evaluations of a record, with organisations by their public IDs."""
     return [_with_text_ids(tx, one) for one in await store.list_evaluations(tx, record_id)]
 
 

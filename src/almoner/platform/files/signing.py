@@ -1,8 +1,8 @@
 """Documents with an embedded Ed25519 signature (RFC 8032) that anybody can verify.
 
-A document bears a *seal*, ``almoner-ed25519:<key id>:<signature>``, once or more often (a PDF repeats its metadata).
-The signature is over the document's bytes with zeros for the signature's own characters, so that it covers every other
-byte, whatever the format. ``docs/verify_document.py`` checks one with nothing but Python.
+A document contains a signature block, ``almoner-ed25519:<key id>:<signature>``, once or more often (a PDF repeats its
+metadata). The signature is over the document's bytes with zeros in place of the signature's own characters, so it
+covers every other byte, whatever the format. ``docs/verify_document.py`` verifies one with only Python.
 """
 
 import re
@@ -17,7 +17,7 @@ DOSSIERS: Final = "dossiers"
 """The purpose of the key that signs dossiers."""
 
 MARK: Final = b"almoner-ed25519:"
-"""The prefix of every seal."""
+"""The prefix of every signature block."""
 
 _KEY_ID_DIGITS, _SIGNATURE_DIGITS = 16, 128
 _SEAL: Final = re.compile(rb"almoner-ed25519:([0-9a-f]{%d}):([0-9a-f]{%d})" % (_KEY_ID_DIGITS, _SIGNATURE_DIGITS))
@@ -30,7 +30,7 @@ class Signer:
     def __init__(self, vault: Vault, purpose: str) -> None:
         self._key = vault.signing_key(purpose)
         self.public: Final = self._key.public_key().public_bytes_raw()
-        """32 bytes, for everybody to know."""
+        """32 bytes, published."""
         self.key_id: Final = sha256_digest(self.public).hex()[:_KEY_ID_DIGITS]
 
     @property

@@ -1,8 +1,8 @@
 """Encrypted documents (blobs) stored outside the database under random keys (U4).
 
-A blob is cut into segments, each sealed with the deployment's vault for its key and place, the last one marked: none
-can be altered, swapped or cut off unseen, and neither writing nor reading ever holds more than one of them in memory.
-Storing and reading may go over a network: never while a transaction is open (architecture 5).
+A blob is split into segments, each encrypted with the deployment's vault and bound to its key and position, the last
+one marked: none can be altered, swapped or truncated undetected, and only one is in memory at a time. Storing and
+reading may use the network: never while a transaction is open (architecture 5).
 """
 
 import os
@@ -53,18 +53,18 @@ class TrashedBlob:
 
 
 class DeploymentRecords(Protocol):
-    """Small named marks in the storage by which deployments recognise each other."""
+    """Small named records in the storage by which deployments recognise each other."""
 
     async def read_deployment_record(self, name: str) -> bytes | None:
-        """The content of a mark; None if it does not exist."""
+        """The content of a record; None if it does not exist."""
         ...
 
     async def write_deployment_record(self, name: str, content: bytes) -> None:
-        """Create or replace a mark."""
+        """Create or replace a record."""
         ...
 
     async def list_deployment_records(self) -> list[str]:
-        """The names of all marks."""
+        """The names of all records."""
         ...
 
 
@@ -72,7 +72,7 @@ class Storage(DeploymentRecords, Protocol):
     """Where blobs are stored (a folder or S3). All methods raise StorageUnavailable."""
 
     async def put(self, key: str, content: AsyncIterator[bytes]) -> None:
-        """Store a new blob, whole or not at all."""
+        """Store a new blob completely or not at all."""
         ...
 
     def get(self, key: str) -> AsyncIterator[bytes]:
@@ -107,7 +107,7 @@ class Storage(DeploymentRecords, Protocol):
 class BlobStore:
     """Encrypted blobs of one deployment in a storage.
 
-    ``confirm`` asks the storage whether the deployment is who it says, before anything is removed. Raises
+    ``confirm`` checks with the storage that the database is no copy before anything is deleted. Raises
     StorageUnavailable.
     """
 

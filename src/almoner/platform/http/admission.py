@@ -1,4 +1,4 @@
-"""Limits the requests in flight, per client and in all.
+"""Limit the requests in flight, per client and in total.
 
 Requests that move money are refused last, health checks never. Admitted requests wait for their share of the database
 (``platform.database.fair_queue``).

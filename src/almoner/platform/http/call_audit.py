@@ -25,7 +25,7 @@ def audit_entry_of(call: ApiCall, path: Sequence[str], result: object) -> tuple[
     named = _answered_id(result)
     details: dict[str, str] = {}
     if named is None and path:
-        # The first is the changed record; another is part of the change, such as a category's new organisation.
+        # The first is the changed record; others are part of the change, such as a category's new organisation.
         named, *others = path
         details |= zip(list(call.endpoint.path_parameters)[1:], others, strict=True)
     if call.endpoint.shows_secret:

@@ -51,7 +51,9 @@ class Caller:
 
 
 PERSONAL = "donations:personal"
-"""Scope of keys that may see who donors are; without it these members are null and cannot be filtered by (settled 11).
+"""The scope of keys that may see who donors are; without it these members are null, and filters reject them.
+
+See settled 11.
 """
 SUPPORT_REFUNDS = "refunds:up_to_limit"
 """The scope of members with the support role instead of ``donations:write``; keys cannot have it."""
@@ -83,7 +85,7 @@ class AccessGuard(Protocol):
         ...
 
     def record_use(self, caller: Caller, ip_address: str, route: str) -> None:
-        """Remember that the key was used; stored at most once a minute (K5)."""
+        """Record that the key was used; stored at most once a minute (K5)."""
         ...
 
 

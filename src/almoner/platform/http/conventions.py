@@ -1,7 +1,7 @@
-"""What a field's name implies: its type, format and example, the same over the whole API (spec 2.1).
+"""What a field's name implies: its type, format and example, the same in the whole API (spec 2.1).
 
-Records carry plain strings; that ``createdAt`` is a moment and ``organisationId`` an identifier is read from the name,
-so that no schema can forget to say it. What a schema says itself always wins.
+Records have plain strings; that ``createdAt`` is a timestamp and ``organisationId`` an identifier follows from the
+name, so no schema can omit it. What a schema declares itself takes precedence.
 """
 
 from typing import Any, Final

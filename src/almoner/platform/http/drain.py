@@ -1,6 +1,6 @@
-"""Graceful shutdown: no longer ready, still answering, closing each connection.
+"""Graceful shutdown: not ready, still responding, closing each connection.
 
-A load balancer needs a moment to notice. Until then requests still arrive, and each response closes its connection, so
+A load balancer needs a moment to notice. Requests still arrive meanwhile, and each response closes its connection, so
 that no request is sent on a connection that is being closed.
 """
 

@@ -28,7 +28,7 @@ _CALLERS_ID = re.compile(rb"[A-Za-z0-9_-]{8,64}")  # E2
 _UNROUTED = "unrouted"
 _PIECE = 32 * 1024
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
-"""Answered even while the disk is nearly full, with their few writes (last-seen times, a returning donor)."""
+"""Handled even while the disk is nearly full, with their few writes (last-seen times, a returning donor)."""
 
 
 class RequestRecorder(Protocol):
@@ -73,7 +73,7 @@ class EdgeMiddleware:
         self._new_id = Uuid7()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one connection event; anything but HTTP goes straight through."""
+        """Handle one connection event; anything but HTTP is passed on unchanged."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -133,7 +133,7 @@ class EdgeMiddleware:
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request within the limits, counted for its client."""
+        """Handle a request within the limits, counted for its client."""
         claimant = self._admission.admit_request(scope)
         claim, timeout = set_queue_client(claimant), begin_statement_timeout(self._statement_seconds)
         try:
@@ -148,7 +148,7 @@ class EdgeMiddleware:
             self._admission.release_request(claimant)
 
     def _resolve(self, scope: Scope) -> None:
-        """Client address and scheme behind trusted proxies: the right-most address that is not one of them."""
+        """Client address and scheme behind trusted proxies: the right-most address that is no trusted proxy's."""
         client = scope.get("client")
         if not self._proxies or not client or not self._trusted(client[0]):
             return

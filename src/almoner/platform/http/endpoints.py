@@ -9,9 +9,9 @@
         \"\"\"Create a category.\"\"\"
         return category_response(call.tx, await categories.create(call.tx, call.partner, body.name, body.attributes))
 
-A handler takes ``call``, path parameters (``category_id: CategoryId`` for ``{categoryId}``), ``query`` and ``body``.
-What it returns is the answer: an ``Out`` record, a ``Listing``, ``Raw`` bytes, or None for an empty answer.
-``platform.http.service`` runs them; this module only declares.
+A handler takes ``call``, path parameters (``category_id: CategoryId`` for ``{categoryId}``), ``query`` and ``body``. It
+returns the response: a ``ResponseRecord``, a ``ListResponse``, a ``RawResponse``, or None for an empty one.
+``platform.http.service`` runs handlers; this module only declares them.
 """
 
 import inspect
@@ -124,7 +124,7 @@ class Endpoint:
     @property
     def record_type(self) -> type[ResponseRecord] | None:
         """The record type of the response, single or list."""
-        answers = get_args(self.answer) or (self.answer,)  # of Listing[Record], of Record | Raw, or the record itself
+        answers = get_args(self.answer) or (self.answer,)  # a list, a union, or the record
         return next((one for one in answers if isinstance(one, type) and issubclass(one, ResponseRecord)), None)
 
     @property
@@ -171,11 +171,11 @@ class Routes:
     ) -> Callable[[Handler], Handler]:
         """Declare an endpoint. A route with a key must name its scope (K6).
 
-        For the description: ``beside`` is what a list's answer holds beside its records and links, ``headers`` those
-        that this answer alone carries and ``request_headers`` those that it reads, with what they say.
-        ``also``: another media type that the answer is given in.
-        ``member_scope``: opens the call to members too, within limits that its handler ensures.
-        ``shows_secret``: the answer holds a secret, so that reading it is written to the audit log too (V8).
+        For the description: ``beside``: members of a list's response besides its records and links. ``headers``:
+        response headers of this operation only, ``request_headers``: request headers that it reads, each with its
+        description. ``also``: another media type of the response. ``member_scope``: members with this scope may call
+        it too, within limits that its handler enforces. ``shows_secret``: the response contains a secret, so that
+        reading it is audited too (V8).
         """
         if (key is KeyKind.NONE) is not (scope is None):
             raise TypeError(f"{method} {path}: a route with a key names its scope, one without names none")
@@ -218,7 +218,7 @@ class Routes:
     def post(
         self, path: str, *, key: KeyKind, scope: str | None = None, **options: Any
     ) -> Callable[[Handler], Handler]:
-        """Declare a write that honours Idempotency-Key."""
+        """Declare a write operation that supports Idempotency-Key."""
         return self.declare("POST", path, key=key, scope=scope, **options)
 
     def put(self, path: str, *, key: KeyKind, scope: str | None = None, **options: Any) -> Callable[[Handler], Handler]:

@@ -143,7 +143,7 @@ def error_sentences(
 ) -> list[str]:
     """All Pydantic errors of a model as sentences, one for each union.
 
-    ``record``: what the call answers, whose members are read-only where ``model`` has them not.
+    ``record``: the call's response record; its members that ``model`` lacks are reported as read-only.
     """
     by_field: dict[str, list[str]] = {}
     for error in found.errors(include_url=False, include_input=False):

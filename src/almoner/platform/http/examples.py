@@ -1,7 +1,7 @@
 """Deterministic examples that are valid by their schemas.
 
-What a schema declares (``examples``, ``const``, ``default``) comes first, then what the field's name says, then the
-smallest value that the schema allows.
+Values that a schema declares (``examples``, ``const``, ``default``) come first, then what the field's name implies,
+then the smallest value that the schema allows.
 """
 
 from collections.abc import Mapping

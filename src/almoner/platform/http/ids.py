@@ -24,8 +24,8 @@ class PathId:
 class IdString:
     """Marks a field as an identifier: ``Annotated[str, IdString("organisation")]``.
 
-    The pattern is documented and not enforced here: an unknown id in a body is the area's own 400 (settled 3), and
-    in the sandbox some ids carry a trigger suffix (spec 4.11), which ``tail`` describes. ``instead``: test values.
+    The pattern is documented and not enforced here: an unknown ID in a body is the area's own 400 (settled 3), and in
+    the sandbox some IDs have a trigger suffix (spec 4.11), which ``tail`` describes. ``instead``: test values.
     """
 
     type: str

@@ -1,4 +1,4 @@
-"""An application that few processes need: its modules are imported by its first request."""
+"""An application that few processes need: its modules are imported at its first request."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,7 +16,7 @@ class LazyApplication:
         self._application: ASGIApp | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one HTTP request."""
+        """Handle one HTTP request."""
         application = self._application or await self._open()
         await application(scope, receive, send)
 

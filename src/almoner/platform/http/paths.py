@@ -59,7 +59,7 @@ class PathTree:
     """The tree of path segments; fixed segments win over parameters."""
 
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
-        """Raises ValueError when a route is declared twice."""
+        """Raises ValueError if a route is declared twice."""
         self._root = _Node()
         for endpoint in endpoints:
             self._place(endpoint)

@@ -36,9 +36,9 @@ def probe_routes(
 ) -> list[Route]:
     """The routes ``/healthz``, ``/readyz``, ``/metrics`` and ``/openapi.json``.
 
-    ``openapi``: None where nothing else is answered. ``identity``: whether the database is a copy that does nothing
-    outside. ``disk``: whether writes are refused. ``metrics_token``: what the metrics, and ``/readyz?verbose``, cost;
-    None: they are for callers on this machine. ``parts``: what a worker found outside.
+    ``openapi``: None if the process serves no API. ``identity``: whether the database is an unreleased copy. ``disk``:
+    whether writes are refused. ``metrics_token``: required for the metrics and ``/readyz?verbose``; None: only callers
+    on this machine may read them. ``parts``: a worker's checks of outside services.
     """
 
     async def healthz(_request: Request) -> Response:
@@ -91,7 +91,7 @@ def _ensure_may_look(request: Request, metrics_token: str | None) -> None:
 
 
 def _health_notices(identity: DeploymentIdentity, disk: DiskSpace) -> dict[str, object]:
-    """Notices that need attention, though the process answers and stays in service."""
+    """Notices that need attention although the process stays in service."""
     notices: dict[str, object] = {}
     if identity.copy is not None:
         why = f"This database is taken for a copy: {identity.copy.why}"

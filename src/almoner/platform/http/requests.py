@@ -54,7 +54,7 @@ class ApiRequest:
 
 
 async def read_body(request: ApiRequest, endpoint: Endpoint) -> bytes | ReceivedUpload:
-    """The request body or upload, read no further than its limit.
+    """Read the request body or upload, up to its limit.
 
     Raises ContentTooLarge, UnsupportedContentType, IncorrectParams for too many values.
     """
@@ -65,7 +65,7 @@ async def read_body(request: ApiRequest, endpoint: Endpoint) -> bytes | Received
         media_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
         if media_type != "application/json":
             raise UnsupportedContentType(f"header.Content-Type must be application/json, not '{media_type[:100]}'")
-    # Those within texts count, too: no accepted text has so many.
+    # Characters within texts count, too: no accepted text has so many.
     if sum(raw.count(separator) for separator in _SEPARATORS) > MAX_JSON_VALUES:
         raise IncorrectParams(f"body may hold at most {MAX_JSON_VALUES} values")
     return raw
@@ -156,7 +156,7 @@ def _body_sentences(endpoint: Endpoint, error: ValidationError) -> list[str]:
 
 
 def _validate_fields(endpoint: Endpoint, fields: Mapping[str, str], reasons: list[str]) -> RequestBody:
-    """The text parts beside a file. Raises IncorrectParams, for ``reasons`` too, which are known before."""
+    """Validate the text fields beside a file. Raises IncorrectParams, with the earlier ``reasons``."""
     held = [f"body.{name} must not hold NUL characters" for name, text in fields.items() if "\x00" in text]
     try:
         if not held:
@@ -208,7 +208,7 @@ def _read_query(request: ApiRequest) -> list[str]:
 
 
 def _nul_reasons(raw: bytes) -> list[str]:
-    """PostgreSQL text cannot hold NUL; named here so that the caller learns which field it is in."""
+    """PostgreSQL text cannot contain NUL; reported here so that the caller learns which field it is in."""
     if b"\\u0000" not in raw:
         return []
 

@@ -205,7 +205,7 @@ def _error_response(problems: Sequence[type[Problem]], shared: Components) -> Sc
         examples[shown] = shared.share("examples", _error_name(problem), {"value": {"error": reported}})
     headers = ["Request-Id"]
     if RateExceeded in problems:
-        headers += ["RateLimit", "RateLimit-Policy"]  # every response has them: once is enough to document them
+        headers += ["RateLimit", "RateLimit-Policy"]  # every response has them: documenting them once is enough
     if RateExceeded in problems or ServiceUnavailable in problems:
         headers.append("Retry-After")
     one = problems[0]

@@ -50,7 +50,7 @@ from almoner.platform.observability.failures import CONNECTION_ERRORS
 _FRAMED = ("write", "around")
 """Modes in which this layer claims the Idempotency-Key, stores the response and writes the audit entry.
 
-A single statement does this itself.
+In single-statement mode the statement does this itself.
 """
 _KEY_MARKS = (b"sk_live_", b"sk_sandbox_", b"pk_live_", b"pk_sandbox_", b"scim_")
 
@@ -61,7 +61,7 @@ class ApiApplication:
     def __init__(
         self, db: Database, guard: AccessGuard, routes: Sequence[Routes], intake: UploadIntake | None = None
     ) -> None:
-        """Create it. ``intake``: processes the files of upload routes."""
+        """Create the application. ``intake``: processes the files of upload routes."""
         self._db = db
         self._guard = guard
         self._intake = intake
@@ -69,7 +69,7 @@ class ApiApplication:
         self._paths = PathTree(self.endpoints)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one HTTP request. Every answer of a known route carries the RateLimit headers."""
+        """Handle one HTTP request. Every response of a known route has the RateLimit headers."""
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         address = scope["client"][0] if scope.get("client") else ""
         request = ApiRequest(scope, receive, headers, [], address)
@@ -92,7 +92,7 @@ class ApiApplication:
         ip_address: str,
         precondition: Callable[[Tx], Awaitable[None]] | None = None,
     ) -> Reply:
-        """Handle a call that a page makes for a member, as if it had come by HTTP; returns the response.
+        """Handle a call that a page makes for a member, as if it were an HTTP request; returns the response.
 
         ``query``: percent-encoded. ``headers``: names in lower case. The member's scopes decide as a key's do.
         ``precondition``: of a write: awaited first in its transaction; raises Problem if the write must not happen.
@@ -115,7 +115,7 @@ class ApiApplication:
             try:
                 return await self._answer(request, *found, extra)
             finally:
-                reset_queue_client(claim)  # and what the key began
+                reset_queue_client(claim)  # also for what the key set
         except Problem as problem:
             return _refused(request, problem)
         except ConnectionAbortedError:

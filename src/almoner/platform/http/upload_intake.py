@@ -1,9 +1,10 @@
-"""Checks and stores an upload before its transaction starts.
+"""Check and store an upload before its transaction starts.
 
-None of it may run in the transaction of the effect: a check takes up to 20 seconds, and storing goes over a network.
-So an upload has two steps before it. A short transaction looks the Idempotency-Key up and leases it, so that an equal
-call hears at once that the first is running (settled 8); then the file is checked and stored, without a transaction.
-What was stored for a handler that then refused is removed again; what a crash left behind is swept a day later.
+This must not run in the transaction of the effect: a check takes up to 20 seconds, and storing uses the network. So an
+upload has two steps before it. A short transaction looks up the Idempotency-Key and leases it, so that an identical
+request is told at once that the first is running (settled 8); then the file is checked and stored, without a
+transaction. If the handler then refuses the request, the stored file is deleted; files left by a crash are deleted a
+day later.
 """
 
 from collections.abc import AsyncIterator
@@ -71,7 +72,7 @@ class UploadIntake:
                     checked.fields,
                     uploaded.filename,
                 )
-            except Problem:  # nothing was committed; after any other error it may have been
+            except Problem:  # nothing was committed; after any other error something may have been
                 with suppress(StorageUnavailable):
                     await self._blobs.remove(key)
                 raise
@@ -90,7 +91,7 @@ class UploadIntake:
 
     @asynccontextmanager
     async def _leased(self, claim: IdempotencyClaim | None) -> AsyncIterator[None]:
-        """Lease the Idempotency-Key against equal calls. After a crash, the lease expires after a minute."""
+        """Lease the Idempotency-Key against identical requests. After a crash, the lease expires after a minute."""
         if claim is None or claim.key_hash is None:
             yield
             return

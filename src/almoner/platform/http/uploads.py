@@ -29,8 +29,8 @@ _MAX_PARTS: Final = 20
 class UploadDeclaration:
     """The upload that an endpoint accepts: form field, size limit, media types.
 
-    ``longest_side``: what an image is scaled down to, in pixels. ``pad_to_square``: with a transparent margin.
-    ``stored``: it is put into the storage, and the handler gets a ``StoredFile`` in place of a ``CheckedFile``.
+    ``longest_side``: images are scaled down to this many pixels. ``pad_to_square``: with a transparent margin.
+    ``stored``: the file is put into the storage, and the handler gets a ``StoredFile`` instead of a ``CheckedFile``.
     """
 
     field: str
@@ -61,7 +61,7 @@ class UploadedFile:
 class ReceivedUpload:
     """A parsed multipart body, or its problem, which is reported later (settled 3).
 
-    ``fields``: the texts that came before a problem.
+    ``fields``: the text fields that came before a problem.
     """
 
     uploaded: UploadedFile | None
@@ -173,7 +173,7 @@ class _Collector:
 async def receive_upload(source: Receive, headers: Mapping[str, str], declared: UploadDeclaration) -> ReceivedUpload:
     """Parse a multipart body, stopping at the first byte over the limit.
 
-    Raises ContentTooLarge; ConnectionAbortedError when the client left.
+    Raises ContentTooLarge; ConnectionAbortedError if the client left.
     """
     limit = declared.max_bytes + OVERHEAD
     announced = headers.get("content-length", "")

@@ -49,7 +49,7 @@ class _Named(msgspec.StructMeta):
 class ResponseRecord(msgspec.Struct, metaclass=_Named, rename="camel"):
     """Base of records in responses; ``object_name`` is the record's ``object``.
 
-    ``personal``: its members that say who a donor is.
+    ``personal``: its members that identify a donor.
     """
 
     object_name: ClassVar[str] = ""
@@ -242,13 +242,13 @@ def _no_earlier(value: datetime, info: ValidationInfo) -> datetime:
 
 
 WindowEnd = Annotated[DayOrMoment, AfterValidator(_no_earlier)]
-"""The ``end_date`` of a window, in a model whose ``start_date`` stands before it."""
+"""The ``end_date`` of a window, in a model that declares ``start_date`` before it."""
 YesNo = Literal["yes", "no"]
 CurrencyCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$", examples=["USD"], description="ISO 4217 code.")]
 CountryCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$", examples=["USA"], description="Three-letter country code.")]
 
 METADATA = "metadata"
-"""Error type of non-string metadata values; ``told`` in its context holds all problems."""
+"""Error type of non-string metadata values; ``problems`` in its context lists all problems."""
 
 
 def _metadata(value: object, *, merged: bool) -> object:
@@ -273,9 +273,9 @@ Metadata = Annotated[
         json_schema_extra={"maxProperties": metadata_rules.MAX_KEYS},
     ),
 ]
-"""Only the types are checked here; the sizes are the service's, which answers with the area's ``invalid_metadata``.
+"""Checks only the types; the service checks sizes, with the area's ``invalid_metadata``.
 
-That is the answer for wrong types too where nothing else of the body is wrong; all reasons are told at once.
+Wrong types give that error too if the rest of the body is valid; all reasons are reported together.
 """
 
 MetadataPatch = Annotated[

@@ -13,8 +13,8 @@
     @payment_tasks.job(service.SEND)
     async def send_refund(provider: PaymentProvider, work: JobContext, job: JobOf[SendRefund]) -> Result: ...
 
-What needs a port of its slice, or anything else of the deployment, is declared in ``TasksWith`` that type, and gets it
-as first argument; ``job_registry.py`` gives it: ``refunds_jobs.payment_tasks.using(provider)``.
+Tasks that need a port of their slice, or another part of the deployment, are declared in ``TasksWith`` that type and
+get it as their first argument; ``job_registry.py`` passes it: ``refunds_jobs.payment_tasks.using(provider)``.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -39,8 +39,8 @@ Finish = Callable[[Tx, Sequence[FinishedJob]], Awaitable[object]]
 class JobContext:
     """The database, and the function that finishes the job, as every handler receives them.
 
-    ``finish``: records results in the transaction of what the jobs did, for handlers that answer ``JobRecorded``. The
-    runner claims others in their places with the same commit.
+    ``finish``: records results in the transaction of the jobs' effects, for handlers that return ``JobRecorded``. The
+    runner claims the next jobs with the same commit.
     """
 
     db: Database
@@ -53,13 +53,12 @@ Handler = Callable[[JobContext, Job], Awaitable[Answer]]
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A periodic job: it runs when the moment from ``next_due`` has passed on the business clock.
+    """A periodic job: it runs when the time from ``next_due`` has passed on the business clock.
 
-    ``run`` does one batch in the given transaction and says how many records it dealt with; it is called until that
-    is 0.
-    ``every``: sweeps that only tidy up run at most once in each such period, at its end, unless ``next_due`` answers
-    ``tx.now``. ``sandbox_clock_limit``:
-    the time that the sandbox clock may not pass until the work due by then is done.
+    ``run`` processes one batch in the given transaction and returns how many records it processed; it is called until
+    that is 0. ``every``: housekeeping sweeps run at most once per period, at its end, unless ``next_due`` returns
+    ``tx.now``. ``sandbox_clock_limit``: the time that the sandbox clock may not pass until the work due by then is
+    done.
     """
 
     name: str
@@ -69,7 +68,7 @@ class Schedule:
     sandbox_clock_limit: Callable[[Tx], Awaitable[datetime | None]] | None = None
 
     async def due_at(self, tx: Tx) -> datetime | None:
-        """When the job is next due; None if unknown. What is due at ``tx.now`` does not wait for the period's end."""
+        """When the job is next due; None if unknown. A job due at ``tx.now`` ignores the period."""
         moment = await self.next_due(tx)
         if moment is None or self.every is None or moment == tx.now:
             return moment
@@ -88,7 +87,7 @@ _ERA = datetime(1970, 1, 1, tzinfo=UTC)
 class BackgroundTasks:
     """All handlers, reactions and schedules of one process.
 
-    ``limits``: how long a job of a kind may run, where that is longer than others may.
+    ``limits``: the time limit of a job kind, if longer than the default.
     """
 
     handlers: Mapping[str, Handler] = field(default_factory=dict)

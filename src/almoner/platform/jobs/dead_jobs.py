@@ -1,4 +1,4 @@
-"""Jobs that gave up, for operators: why, and what they decide about them; and what waits in the queue, by kind."""
+"""Jobs that gave up, for operators: why, and decisions about them; and the waiting jobs by kind."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ async def list_kinds(tx: Tx) -> list[KindInQueue]:
 async def find_oldest_waiting(tx: Tx) -> Mapping[str, datetime]:
     """Since when the oldest due job of each kind has waited.
 
-    Jobs of a lane that is busy or paused wait for what is at its end, such as a slow receiver, not for a worker.
+    Jobs in a busy or paused lane wait for an outside system, such as a slow receiver, not for a worker.
     """
     rows = await tx.fetch(
         """
@@ -135,7 +135,7 @@ async def count_dead_jobs(tx: Tx) -> Mapping[str, int]:
 
 
 async def get_dead_job(tx: Tx, job_id: int) -> DeadJob:
-    """One that gave up. Raises NoSuchDeadJob."""
+    """Find a dead job. Raises NoSuchDeadJob."""
     row = await tx.fetchrow(f"select {_COLUMNS} from job where id = $1 and dead_at is not null", job_id)
     if row is None:
         raise NoSuchDeadJob
@@ -176,7 +176,7 @@ async def retry_dead_jobs(tx: Tx, kind: str) -> int:
 
 
 async def drop_dead_job(tx: Tx, job_id: int) -> str:
-    """Delete a job that gave up; its kind. Raises NoSuchDeadJob."""
+    """Delete a dead job and return its kind. Raises NoSuchDeadJob."""
     kind: str | None = await tx.fetchval("delete from job where id = $1 and dead_at is not null returning kind", job_id)
     if kind is None:
         raise NoSuchDeadJob

@@ -1,4 +1,4 @@
-"""Keeps a row that fails from holding up the others of its batch."""
+"""Keep a failing row from blocking the others of its batch."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from operator import attrgetter
@@ -37,7 +37,7 @@ async def process_rows(
 ) -> list[_T]:
     """Process rows together, or one at a time if that fails; returns the failed rows, which are logged.
 
-    What was done of a row that failed is undone. Raises what says that the database is away, which is no row's failure.
+    The effects of a failed row are rolled back. Raises if the database is unavailable, which is no row's failure.
     """
     if not rows or await _succeeds(tx, sweep, rows, handle, key):
         return []
@@ -55,8 +55,8 @@ async def process_due_rows(
 ) -> int:
     """Process the first batch of due rows that do not all fail; returns how many succeeded.
 
-    Those that fail stay due. They are tried and logged again after five minutes: ``lock_due`` is given those that rest,
-    to pass over them.
+    Failed rows stay due. They are retried and logged again after five minutes: ``lock_due`` gets those that must wait,
+    and skips them.
     """
     now, failed = monotonic(), 0
     resting = {row: until for row, until in _resting.get(sweep, {}).items() if until > now}

@@ -1,9 +1,9 @@
 """Work with an outside call in the middle: prepare in one transaction, call without one, record in another.
 
-What ``prepare`` commits is the recovery point: our own row, from whose id the other side's idempotency key is made.
-The call holds a lease of 60 s (real time) on that row, under a token of its own. A crash leaves the lease; once it has
-run out, a later call or a job prepares again, finds the row as it was left and makes the same call with the same key
-(I5, I6).
+What ``prepare`` commits is the recovery point: our own row, whose ID is the basis of the provider's idempotency key.
+The call holds a lease of 60 s (real time) on that row, under its own token. A crash leaves the lease; once it has
+expired, a later call or a job prepares again, finds the row as it was and makes the same call with the same key (I5,
+I6).
 """
 
 import asyncio
@@ -22,11 +22,11 @@ _O = TypeVar("_O", covariant=True)
 LEASE: Final = timedelta(seconds=60)
 _MOST_ROUNDS: Final = 8
 _WAIT_SECONDS: Final = 0.05
-_PATIENCE_SECONDS: Final = 20.0  # longer than a provider's slowest answer
+_PATIENCE_SECONDS: Final = 20.0  # longer than a provider's slowest response
 
 
 class LeasedCall(Protocol):
-    """The outside call that ``prepare`` asks for. ``row``: the leased row; None for a read."""
+    """The outside call that ``prepare`` returns. ``row``: the leased row; None for a read."""
 
     @property
     def row(self) -> UUID | None:
@@ -63,19 +63,19 @@ class LeasedFlow(Protocol[_C, _R, _O]):
 
 
 class CallInProgress(ServiceUnavailable):
-    """Another call works on the same record."""
+    """Another call is using the same record."""
 
     message = "Another request is already doing this; check again in a moment"
 
 
 class _LeaseLost(Exception):
-    """Undoes what was recorded without the lease."""
+    """Rolls back what was recorded after the lease was lost."""
 
 
 async def run_leased_flow(db: Database, flow: LeasedFlow[_C, _R, _O]) -> _O:
     """Run a flow to its outcome. Raises CallInProgress if another call holds the row too long.
 
-    A copy that was not released calls nobody: UnreleasedDatabaseCopy.
+    An unreleased copy makes no calls: it raises UnreleasedDatabaseCopy.
     """
     patience = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
     rounds = 0
@@ -84,7 +84,7 @@ async def run_leased_flow(db: Database, flow: LeasedFlow[_C, _R, _O]) -> _O:
             step = await flow.prepare(tx)
             if isinstance(step, FlowDone):
                 return step.outcome
-            db.deployment.identity.ensure_active()  # undoes what was prepared: nothing waits for a copy's call
+            db.deployment.identity.ensure_active()  # rolls back what was prepared: a copy leaves no work behind
             holder = tx.new_id()
             taken = step.row is None or await acquire_lease(tx, flow.name, step.row, holder)
         if not taken:
@@ -101,12 +101,12 @@ async def run_leased_flow(db: Database, flow: LeasedFlow[_C, _R, _O]) -> _O:
         try:
             async with db.write() as tx:
                 done = await flow.record(tx, step, result)
-                # Last, as the lease is also taken last: whoever holds our rows never waits for the lease of somebody
-                # who waits for our rows.
+                # Released last, as the lease is also acquired last: whoever holds our rows never waits for the lease of
+                # somebody who waits for our rows.
                 if step.row is not None and not await release_lease(tx, flow.name, step.row, holder):
                     raise _LeaseLost
         except _LeaseLost:
-            continue  # the lease expired and another caller made the call: its record counts
+            continue  # the lease expired and another caller made the call: its result counts
         if done is not None:
             return done.outcome
     raise CallInProgress

@@ -42,8 +42,8 @@ class LiveProcess:
 class Heartbeat:
     """This process's heartbeat.
 
-    ``on_live`` receives the number of live servers each second. ``checks``: what this process last saw of what a
-    deployment needs; a new list is recorded.
+    ``on_live`` receives the number of live servers each second. ``checks``: this process's last results of external
+    checks; a new list is stored.
     """
 
     def __init__(

@@ -1,11 +1,12 @@
-"""The job queue: enqueued in the caller's transaction, due by business time, leased by real time.
+"""The job queue: jobs are enqueued in the caller's transaction, due by business time, leased by real time.
 
-A job is claimed for a lease, run by the handler of its kind, and finished by (id, attempt): whoever lost the job,
-because its lease ran out and another worker took it, finishes nothing (architecture 5). Handlers are safe to run twice.
+A job is claimed for a lease, run by the handler of its kind, and finished by (id, attempt): a worker whose lease
+expired and whose job another worker took finishes nothing (architecture 5). Handlers are safe to run twice.
 
-A job with a ``lane`` shares its cap with the other jobs of that lane, however many workers there are: a claim locks the
-lane's row, counts the live leases and takes no more than there is room for. A dead receiver costs only its own slots.
-A lane may have a higher cap while no other lane has work, and none of its jobs begins while it is paused.
+A job with a ``lane`` shares its limit with the other jobs of that lane, however many workers there are: a claim locks
+the lane's row, counts the live leases and takes no more than the limit allows. So an unresponsive receiver uses only
+its own slots. A lane may have a higher limit while no other lane has work, and none of its jobs starts while it is
+paused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,10 +56,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A job to enqueue. ``lane``: jobs of a lane run in order, limited by it; ``unique``: skip if such a job waits.
+    """A job to enqueue. ``lane``: a group of jobs with a shared limit of concurrent ones.
 
-    ``due``: business time, None for now. ``unique``: a second job of the kind with this key is left out while the first
-    has not begun.
+    ``due``: business time, None for now. ``unique``: the job is skipped if one of the kind with this key has not
+    started yet.
     """
 
     kind: str
@@ -83,8 +84,8 @@ class JobOf(Job, Generic[T]):
 class JobKind(Generic[T]):
     """A kind of job, declared by the service that enqueues it: ``SEND = JobKind("refunds.send", SendRefund)``.
 
-    ``details``: what a job says, a record whose members are stored by their names: add none without a default, since
-    jobs of the version before may still wait. The handler names the kind (``@tasks.job(service.SEND)``).
+    ``details``: the payload's type, whose members are stored by name: add none without a default, since jobs of the
+    previous version may still wait. The handler names the kind (``@tasks.job(service.SEND)``).
     """
 
     name: str
@@ -215,9 +216,10 @@ returning job.id, job.kind, job.payload, job.attempt, job.failures, job.due_at, 
 """
 
 BY_INDEX: Final = "set local enable_seqscan = off; set local plan_cache_mode = force_generic_plan"
-"""For transactions that claim or number. The planner's picture of a queue is always out of date, since it was empty a
-moment ago and holds ten thousand rows now; and it would plan for each number of rows anew, which takes longer than to
-find them.
+"""For transactions that claim or number.
+
+The planner's statistics of a queue are always out of date: empty a moment ago, it has ten thousand rows now. And
+planning again for each number of rows takes longer than finding them.
 """
 
 _READY_LANES: Final = """
@@ -272,7 +274,7 @@ with recursive lanes (lane) as ({_READY_LANES.format(after="$1")}), roomy as (
 select q.lane, cap, coalesce(burst_cap, cap) as burst_cap, roomy.n::integer as running
 from queue_lane q join roomy on roomy.lane = q.lane order by q.lane for no key update of q skip locked
 """
-"""Lanes after $1 with work that is due and room for it, locked. The room is counted again under the lock."""
+"""Lanes after $1 with due work and free slots, locked. The slots are counted again under the lock."""
 
 CLAIM_LANES: Final = f"""
 with room as materialized (
@@ -332,7 +334,7 @@ async def claim_lane_jobs(tx: Tx, after: str, limit: int) -> tuple[list[Job], st
 
 
 def _lane_places(lanes: Sequence[Record], limit: int) -> list[int]:
-    """How many jobs of each lane may run: an equal share of the limit, and of what others leave unused."""
+    """How many jobs of each lane may run: an equal share of the limit, and of what other lanes leave unused."""
     bursting = sum(lane["burst_cap"] > lane["cap"] for lane in lanes)
     spare = limit - sum(max(lane["cap"] - lane["running"], 0) for lane in lanes)
     more = -(-max(spare, 0) // bursting) if bursting else 0

@@ -55,8 +55,8 @@ class JobRunner:
 
     No job starts on an unreleased copy or while the disk is nearly full.
 
-    A job runs for ten minutes at most, or as long as ``limits`` allows its kind; its lease is prolonged meanwhile, so
-    that a worker that dies is noticed at once all the same.
+    A job runs for ten minutes at most, or as long as ``limits`` allows its kind; its lease is renewed meanwhile, so
+    that a dead worker is noticed within a minute.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class JobRunner:
         self._after_lane = ""
         self._cared = monotonic()
         self._progress = asyncio.Event()
-        self._claiming = False  # from lanes: one claim at a time
+        self._claiming = False  # claims from lanes: one at a time
         self._told_to_stop = asyncio.Event()
 
     async def run_round(self) -> int:
@@ -161,7 +161,7 @@ class JobRunner:
         """Claim jobs for all free slots, including those of ``leaving``, which end with the transaction."""
         places = self._lane_places - (self._in_lanes() - leaving)
         if self._claiming or places <= 0:
-            self._progress.set()  # look again soon
+            self._progress.set()  # poll again soon
             return []
         self._claiming, after = True, self._after_lane
         try:

@@ -67,7 +67,7 @@ class ScheduleRunner:
         return handled
 
     def _worth_a_look(self) -> list[Schedule]:
-        """All schedules except housekeeping ones already checked in their current period: they are due at its end."""
+        """All schedules except housekeeping ones already checked in their current period: those are due at its end."""
         now = self._db.deployment.clock.now()
         return [
             schedule

@@ -1,4 +1,4 @@
-"""Runs blocking work in a thread that nobody waits for at shutdown."""
+"""Run blocking work in a thread that nobody waits for at shutdown."""
 
 import asyncio
 import threading
@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 async def run_in_detached_thread(work: Callable[[], _T]) -> _T:
     """Run ``work`` in a thread and await its result; cancelling does not wait for the thread.
 
-    The threads of ``asyncio.to_thread`` are waited for when the loop ends: minutes, where a reader joins tables.
+    Threads of ``asyncio.to_thread`` are waited for when the loop ends: minutes, if a reader joins tables.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[_T] = loop.create_future()

@@ -1,6 +1,6 @@
-"""Wakes this process's background loops after a commit; other processes poll.
+"""Wake this process's background loops after a commit; other processes poll.
 
-Who finds nothing looks less and less often, down to twice a second: a deployment at rest should rest.
+A loop that finds nothing polls less and less often, down to twice a second, so that an idle deployment stays idle.
 """
 
 import asyncio

@@ -11,7 +11,7 @@ PARTS: Final[tuple[BackupPart, ...]] = get_args(BackupPart)
 LONGEST_NOTE: Final = 200
 
 _TOO_OLD: Final = timedelta(hours=36)
-"""Backups are made every night and may take some hours."""
+"""The age at which a backup is too old: backups run every night and may take some hours."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What `almoner check` reports: whether a deployment's settings work, each with what to do."""
+"""The checks of `almoner check`: whether a deployment's settings work, each with advice."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -77,9 +77,9 @@ class DependencyMonitor:
             await wait_until_set(stop, _PERIOD_SECONDS)
 
     async def look(self) -> None:
-        """Run all probes once, but not on a copy, which does nothing outside.
+        """Run all probes once; not on an unreleased copy, which calls nothing outside.
 
-        What begins to fail or to need attention, does so in another way or works again has a line in the log.
+        Logs a line when a probe starts to fail or to warn, changes, or works again.
         """
         if self._identity.copy is not None:
             self.results = []

@@ -32,8 +32,10 @@ CONNECTION_ERRORS: Final = (
 """The database is unavailable, has no free connection or is too slow: the request gets 503."""
 
 UNAVAILABLE_ERRORS: Final = (*CONNECTION_ERRORS, asyncpg.InterfaceError)
-"""As a loop sees it, which rests and goes on. asyncpg uses the last for a connection that is closed and for a wrong
-use of it alike: a request must not be told to try a mistake again.
+"""Errors that a background loop waits out.
+
+asyncpg raises ``InterfaceError`` for a closed connection and for wrong use alike. Requests do not include it: a client
+must not be asked to repeat a mistake.
 """
 
 DATABASE_ERRORS: Final = (*UNAVAILABLE_ERRORS, asyncpg.PostgresError)

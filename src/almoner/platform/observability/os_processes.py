@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def has_process_ended(pid: int) -> bool:
-    """Whether the process has ended; one that nobody has waited for (a zombie) has."""
+    """Whether the process has ended, including a zombie that nobody has waited for."""
     with suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
     return read_process_column(pid, "stat")[:1] in {"", "Z", "X"}

@@ -19,10 +19,10 @@ _UNREACHABLE: Final = "the database cannot be reached"
 def readiness_checks(
     db: Database, schema_query: str, schema_refusal: Callable[[str, list[str]], str | None]
 ) -> Mapping[str, Check]:
-    """Database, migrations, the lag of events and of the audit chain.
+    """Checks of the database, the migrations, and the lag of events and of the audit chain.
 
-    ``schema_query`` gives the database's revision and those of the code that works over it; ``schema_refusal`` says why
-    this code does not, None when it does.
+    ``schema_query`` returns the database's revision and the revisions of code that supports it; ``schema_refusal``
+    returns why this code does not support it, None if it does.
     """
 
     async def database() -> str | None:

@@ -1,7 +1,7 @@
-"""The self-check: what must hold between rows of different tables, asked of one snapshot of the running service.
+"""The self-check: rules between rows of different tables, checked on one snapshot of the running service.
 
-A slice names its promises in ``checks.py``; wiring collects them; ``almoner selfcheck`` and a nightly job ask. All
-queries see one moment (REPEATABLE READ, read only), so that changes that are being made give no false alarm.
+A slice declares its rules in ``checks.py``; wiring collects them; ``almoner selfcheck`` and a nightly job run them. All
+queries use one snapshot (REPEATABLE READ, read only), so that changes in progress cause no false alarm.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,10 +29,10 @@ _DAY: Final = timedelta(days=1)
 class ConsistencyCheck:
     """One consistency check.
 
-    ``sql`` selects one column for each row that breaks it: a UUID of the type ``shows``, or a text that says itself
-    what it is. It may read ``(select at from moment)``, the business time, ``(select wall from moment)``, and ``(select
-    copy from moment)``: why the database is taken for a copy that was not released, or null. ``advice``: what to do, in
-    one sentence.
+    ``sql`` selects one column for each row that violates it: a UUID of the type ``shows``, or a text that describes it.
+    It may read ``(select at from moment)``, the business time, ``(select wall from moment)``, the real time, and
+    ``(select copy from moment)``: why the database is considered an unreleased copy, or null. ``advice``: what to do,
+    in one sentence.
     """
 
     name: str

@@ -151,7 +151,7 @@ class DiskMetrics(Collector):
 
 
 class StoredHistogram(Collector):
-    """A histogram that the database counts: it is the whole deployment's, and is set, not added to."""
+    """A histogram counted by the database for the whole deployment: it is set, not added to."""
 
     def __init__(
         self, name: str, documentation: str, labels: Sequence[str], bounds: Sequence[str], registry: CollectorRegistry
@@ -163,7 +163,7 @@ class StoredHistogram(Collector):
         registry.register(self)
 
     def set(self, labels: tuple[str, ...], counts: Iterable[tuple[int, int]], total: float) -> None:
-        """``counts``: how many up to the bound of a place and above the one before; ``total``: their sum."""
+        """``counts``: the number of values in each bucket; ``total``: their sum."""
         places = [0] * (len(self.bounds) + 1)
         for place, count in counts:
             places[place] += count
@@ -179,7 +179,7 @@ class StoredHistogram(Collector):
 
 
 class StoredCounter(Collector):
-    """A counter that the database counts: it is the whole deployment's, and is set, not added to."""
+    """A counter kept by the database for the whole deployment: it is set, not added to."""
 
     def __init__(self, name: str, documentation: str, labels: Sequence[str], registry: CollectorRegistry) -> None:
         """``name``: without the ``_total`` suffix of the metric."""
@@ -189,7 +189,7 @@ class StoredCounter(Collector):
         registry.register(self)
 
     def set(self, labels: tuple[str, ...], count: int) -> None:
-        """Set the total of all time."""
+        """Set the all-time total."""
         self._counted[labels] = count
 
     def collect(self) -> Iterator[Metric]:
@@ -302,7 +302,7 @@ def _delivery_metric(registry: CollectorRegistry) -> Counter:
 
 
 def _check_metrics(registry: CollectorRegistry) -> dict[str, Gauge]:
-    """By the status of a check."""
+    """The gauges of open checks, by metric."""
     described = {
         "failed": "1 while a check of `almoner check`, which workers repeat, fails.",
         "warning": "1 while a check of `almoner check`, which workers repeat, warns of what will fail.",
@@ -333,7 +333,7 @@ def _money_metrics(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge, Ga
 
 
 def _register_metrics(registry: CollectorRegistry) -> tuple[Gauge, StoredCounter]:
-    """Age of the data, and loads."""
+    """The gauge of the data's age, and the counter of imports."""
     age = Gauge(
         "almoner_register_data_age_seconds",
         "Age of the newest data of a register, by the business clock.",
@@ -350,7 +350,7 @@ def _register_metrics(registry: CollectorRegistry) -> tuple[Gauge, StoredCounter
 
 
 def _selfcheck_metrics(registry: CollectorRegistry) -> tuple[Gauge, Gauge, Gauge]:
-    """What was found, and when; whether the database is a copy."""
+    """The gauges of the self-check: violations, its time, and whether the database is a copy."""
     findings = Gauge(
         "almoner_selfcheck_findings", "Rows that break a promise, by check.", ("check",), registry=registry
     )

@@ -1,7 +1,7 @@
-"""OpenTelemetry traces of requests, jobs, statements and outbound calls. Imported only where ALMONER_TRACES_URL is set.
+"""OpenTelemetry traces of requests, jobs, statements and outbound calls. Imported only if ALMONER_TRACES_URL is set.
 
-A trace holds names, statuses and the texts of statements, which are constants: no values, bodies, addresses of pages or
-personal data (architecture 5). Spans leave in batches, from a thread.
+A trace contains names, statuses and the texts of statements, which are constants: no values, bodies, URLs of pages or
+personal data (architecture 5). A thread sends the spans in batches.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -46,7 +46,7 @@ class Tracing:
         self._tracer = self._provider.get_tracer("almoner", __version__)
 
     def application(self, app: ASGIApp) -> ASGIApp:
-        """The application with a span for each request but health checks."""
+        """The application, wrapped in a span for each request except health checks."""
 
         async def traced(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http" or scope["path"] in PROBES:
@@ -78,7 +78,7 @@ class Tracing:
 
     @contextmanager
     def _span(self, name: str, kind: SpanKind) -> Iterator[Span]:
-        """A span around a block; of what it raises the class alone, since texts of errors may quote what was typed."""
+        """A span around a block; of an exception it records only the class, since messages may quote user input."""
         with self._tracer.start_as_current_span(
             name, kind=kind, record_exception=False, set_status_on_exception=False
         ) as span:
@@ -117,7 +117,7 @@ class Tracing:
         span.end(ends)
 
     def outbound(self) -> aiohttp.TraceConfig:
-        """For the HTTP client: a span for each call, with the host only.
+        """A trace configuration for the HTTP client: a span for each call, with the host only.
 
         Trace headers are not sent to other parties.
         """

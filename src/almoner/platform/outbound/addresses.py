@@ -1,7 +1,7 @@
 """Which web and network addresses outbound calls may go to (SSRF protection).
 
-Pure. ``parse_target`` judges what a partner writes; ``refusal_reason`` judges every address that a name resolves to and
-every address that is connected to. Python's own ``is_global`` is no guard: it passes multicast and the NAT64 and 6to4
+Pure. ``parse_target`` checks a partner's URL; ``refusal_reason`` checks every address that a name resolves to and every
+address that is connected to. Python's own ``is_global`` is not enough: it accepts multicast and the NAT64 and 6to4
 forms of 127.0.0.1.
 """
 
@@ -19,7 +19,8 @@ MAX_LENGTH: Final = 2048
 _DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 Address = IPv4Address | IPv6Address
 
-# First match wins, so a named range stands before the wide one that holds it. IANA special-purpose registries, 2026.
+# The first match wins, so a named range comes before the wider one that contains it. IANA special-purpose registries,
+# 2026.
 DENY_TABLE: Final[Sequence[tuple[IPv4Network | IPv6Network, str]]] = tuple(
     (ip_network(network), name)
     for network, name in (
@@ -90,7 +91,7 @@ class AddressPolicy:
 
 
 _LABEL: Final = re.compile(r"[a-z0-9_-]{1,63}")
-"""A part of a name as resolvers take it (RFC 2181, section 11, less what no address can hold)."""
+"""A part of a name as resolvers accept it (RFC 2181, section 11, without characters that no URL can contain)."""
 PUBLIC_ONLY: Final = AddressPolicy()
 
 
@@ -149,8 +150,8 @@ def refusal_reason(address: str, *, loopback: bool) -> str | None:
 def parse_target(url: str, policy: AddressPolicy) -> OutboundTarget:
     """Parse and check a web address that may be called. Raises AddressRefused.
 
-    Raises AddressRefused: not absolute https, another port, a user name, a host that is no proper name or that is a
-    literal address outside the public ranges. What a name resolves to is judged when it is called.
+    Refused are: no absolute https, another port, a user name, and a host that is no valid name or a literal address
+    outside the public ranges. The addresses that a name resolves to are checked when it is called.
     """
     parts = _split(url)
     host = ascii_host(parts.hostname or "")
@@ -200,7 +201,7 @@ def _read_port(parts: SplitResult) -> int:
 def ascii_host(name: str) -> str:
     """The lower-case ASCII form (UTS 46) of a host name.
 
-    What a resolver looks up is a name, also where no registrar would give it: ``my_hooks``, ``ab--cd``.
+    Resolvers also accept names that no registrar would register: ``my_hooks``, ``ab--cd``.
     """
     if ":" in name:
         if "%" in name:
@@ -224,7 +225,7 @@ def _is_label(label: str) -> bool:
         written = label[4:].encode().decode("punycode")
     except UnicodeError:
         return False
-    return written.isprintable() and not written.isascii()  # no browser goes to one that stands for nothing
+    return written.isprintable() and not written.isascii()  # browsers do not open names with unassigned characters
 
 
 def _mapped(name: str) -> str:
@@ -232,7 +233,7 @@ def _mapped(name: str) -> str:
 
 
 def _parse_literal(host: str) -> Address | None:
-    """Give the host as an address, if it is one; any other that ends in a number (0x7f.1, 2130706433) is refused."""
+    """Parse the host if it is an IP address; refuse other forms that end in a number (0x7f.1, 2130706433)."""
     try:
         return ip_address(host)
     except ValueError as error:

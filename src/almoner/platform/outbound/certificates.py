@@ -1,4 +1,4 @@
-"""Reads how long the certificate of one of our servers is valid, as clients see it."""
+"""Find out how long the certificate of one of our servers is valid, as clients see it."""
 
 import asyncio
 import ssl
@@ -8,9 +8,9 @@ from almoner.platform.outbound.lookups import connect_to_host
 
 
 async def find_certificate_end(host: str, port: int, context: ssl.SSLContext | None = None) -> datetime:
-    """When the certificate that a server shows expires.
+    """When the server's certificate expires.
 
-    ``context``: whom to trust; the system's authorities if it is not given. Raises ssl.SSLError for one that clients
+    ``context``: the trusted authorities; the system's by default. Raises ssl.SSLError for a certificate that clients
     refuse, OSError if the server cannot be reached.
     """
     connection = await connect_to_host(host, port)

@@ -1,7 +1,7 @@
 """The HTTP client for addresses that partners name (architecture 5).
 
 Every address is checked twice: all addresses of a name when it is resolved, and the one that a socket connects to. TLS
-is verified for the name. So a resolver that changes its answer (DNS rebinding) gains nothing.
+is verified for the name. So a resolver that changes its response (DNS rebinding) gains nothing.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from almoner.platform.outbound.addresses import AddressPolicy, AddressRefused, O
 
 _MAX_HEADER_BYTES: Final = 16_384
 MAX_BODY_BYTES: Final = 16_384
-# Shorter than what receivers commonly keep open (5 s), so that a kept connection is rarely found closed.
+# Shorter than receivers commonly keep connections open (5 s), so that a reused one is rarely closed.
 _KEEP_ALIVE_SECONDS: Final = 4.0
 _MAX_IDLE_POOLS: Final = 256
 _LOOKUPS: Final = 128
@@ -173,7 +173,7 @@ class _Resolver(AbstractResolver):
     ) -> list[ResolveResult]:
         found: Sequence[str] = ("127.0.0.1", "::1")
         if not self._loopback:
-            async with self._own_slots, self._slots:  # aiohttp waits here also when the call's time is up
+            async with self._own_slots, self._slots:  # aiohttp waits here also after the call has timed out
                 found = await self._lookup(host, port)
         for address in found:
             _ensure_allowed(address, loopback=self._loopback)
@@ -241,9 +241,9 @@ class OutboundClient:
         identity: DeploymentIdentity | None = None,
         listeners: Sequence[aiohttp.TraceConfig] = (),
     ) -> None:
-        """``lookup`` resolves a name to addresses; ``tls`` holds the trusted authorities (the system's by default).
+        """``lookup`` resolves a name to addresses; ``tls`` has the trusted authorities (the system's by default).
 
-        ``listeners`` hear of each call.
+        ``listeners`` are called for each call.
         """
         self.policy = policy
         self._limits = limits
@@ -259,7 +259,7 @@ class OutboundClient:
     ) -> OutboundResponse:
         """POST bytes and read at most ``max_bytes`` bytes of the response. Owners never share connections.
 
-        Raises OutboundFailure; UnreleasedDatabaseCopy on a copy; RuntimeError while a writing transaction is open.
+        Raises OutboundFailure; UnreleasedDatabaseCopy on a copy; RuntimeError while a write transaction is open.
         """
         return await self._call(_Call("POST", url, body, headers, max_bytes), owner)
 
@@ -352,7 +352,7 @@ async def _exchange(session: aiohttp.ClientSession, target: OutboundTarget, call
             await asyncio.sleep(0)  # the protocol learns a moment later why its connection ended
             handler = _handler.get()
             raise error from (handler.ended_by if handler is not None else None) or error.__cause__
-        # A reused connection that ends like this was most likely closed as we used it: retry once on a fresh one.
+        # A reused connection that ends like this was probably closed as we used it: retry once on a fresh one.
         # Receivers must handle duplicates anyway (W7).
         answer = await _send(session, target, call)
     status, head, content = answer

@@ -1,7 +1,7 @@
 """The one rule for email addresses (U6, U7).
 
-An address is kept as it was typed and sent to in ASCII: domains beyond ASCII as A-labels. A local part beyond ASCII is
-refused, since few mail servers take it (SMTPUTF8), and nobody hears of a mail that none took.
+An address is stored as typed and used in ASCII: non-ASCII domains as A-labels. A non-ASCII local part is refused, since
+few mail servers accept it (SMTPUTF8), and the recipient would never know.
 """
 
 import re

@@ -19,7 +19,7 @@ _CERTIFICATES: Final = {
     62: "the certificate is for another host name",
     64: "the certificate is for another address",
 }
-"""By OpenSSL's codes of verification (``X509_V_ERR_...``)."""
+"""Texts by OpenSSL's verification codes (``X509_V_ERR_...``)."""
 _OLD: Final = ("UNSUPPORTED_PROTOCOL", "PROTOCOL_VERSION", "NO_PROTOCOLS_AVAILABLE")
 _PLAIN: Final = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "NOT_SSL")
 _TLS: Final = "The TLS connection failed: {}"
@@ -29,7 +29,7 @@ def tls_text(error: BaseException) -> str | None:
     """Why TLS failed; None if something else did."""
     for one in _causes(error):
         if isinstance(one, aiohttp.ClientError):
-            continue  # aiohttp's own say less than those of OpenSSL within them
+            continue  # aiohttp's own errors say less than the OpenSSL errors that they wrap
         if isinstance(one, ssl.SSLCertVerificationError):
             told = _CERTIFICATES.get(one.verify_code, f"the certificate is not valid ({one.verify_message})")
             return _TLS.format(told)

@@ -1,8 +1,8 @@
-"""Downloads published files, only if they changed, resuming interrupted downloads.
+"""Download published files, only if they changed, resuming interrupted downloads.
 
-Each address has a folder of its own under the given one: the file under its published name, beside it what the server
-said of it (``.fetched.json``), and what is unfinished (``.partial`` and ``.partial.json``). Every hop of a redirect is
-called through the guarded client (architecture 5).
+Each URL has its own folder under the given one: the file under its published name, the server's headers
+(``.fetched.json``), and an unfinished download (``.partial`` and ``.partial.json``). Every hop of a redirect goes
+through the guarded client (architecture 5).
 """
 
 import asyncio
@@ -50,7 +50,7 @@ _LIMITS: Final = FetchLimits()
 class FetchedFile:
     """A downloaded file with its response headers.
 
-    ``changed`` is False when the file that lay here is still the published one. ``sha256`` is of the bytes as sent.
+    ``changed`` is False if the stored file is still the published one. ``sha256`` is of the bytes as sent.
     """
 
     url: str
@@ -80,8 +80,8 @@ async def resolve_files(
 ) -> tuple[list[Path], list[FetchedFile]]:
     """(all files, downloaded files) for paths and URLs, in order.
 
-    ``folder`` is the source's in the data directory. Raises FetchRefused when a path leads nowhere or a file cannot be
-    fetched.
+    ``folder`` is the source's in the data directory. Raises FetchRefused if a path does not exist or a file cannot be
+    downloaded.
     """
     found: list[Path] = []
     fetched: list[FetchedFile] = []
@@ -138,7 +138,7 @@ class _Retry(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """Which version of a file was sent: what ``If-Range`` and conditional requests hold against the server's."""
+    """The version of a file that was sent, for ``If-Range`` and conditional requests."""
 
     name: str
     etag: str | None
@@ -153,7 +153,7 @@ class _Version:
 
     @property
     def validator(self) -> str | None:
-        """What proves that a later part is of the same bytes: not a weak ETag (RFC 9110 13.1.5)."""
+        """A validator that proves that a later part has the same bytes: not a weak ETag (RFC 9110 13.1.5)."""
         return self.etag if self.etag and not self.etag.startswith("W/") else self.last_modified
 
     @property

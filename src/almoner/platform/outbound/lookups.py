@@ -1,7 +1,7 @@
-"""Names of our own peers (mail server, provider, scanner) to addresses, by the system's resolver, which may hang.
+"""Resolve names of our own services (mail server, provider, scanner) by the system's resolver, which may hang.
 
-The event loop's own lookups wait in the few threads that connections to the database need too, so that one name whose
-servers do not answer holds up everything. Here each lookup has a thread that nobody waits for, and each name a bound.
+The event loop's own lookups use the few threads that database connections need too, so a single name whose servers do
+not respond would block everything. Here each lookup has its own thread that nobody waits for, and each name a limit.
 """
 
 import asyncio

@@ -31,10 +31,10 @@ class Attachment:
 class Mail:
     """An email in text and HTML.
 
-    ``key`` is the same for the same mail: a carrier that is handed it twice delivers it once where it can, and always
-    under the same Message-ID. ``at`` is the business time of what the mail is about, ``partner`` whose it is;
-    ``reply_to``: where questions go, None where nobody reads them. ``sender_name``: shown as who sends it, None for
-    the name in the settings.
+    ``key`` is the same for the same email: a transport delivers duplicates once if it can, and always with the same
+    Message-ID. ``at``: the business time of what the email is about. ``partner``: whose email it is. ``reply_to``:
+    where replies go, None if nobody reads them. ``sender_name``: the sender's displayed name, None for the name in the
+    settings.
     """
 
     key: str
@@ -50,7 +50,7 @@ class Mail:
     sender_name: str | None = None
 
     def sender(self, configured: str) -> tuple[str, str]:
-        """The sender's name and address, where ``configured`` is ``Giving <giving@example.org>``."""
+        """The sender's name and address; ``configured`` is like ``Giving <giving@example.org>``."""
         name, address = parseaddr(configured)
         return " ".join((self.sender_name or name).split()), address
 

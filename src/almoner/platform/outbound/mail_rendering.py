@@ -1,7 +1,7 @@
-"""From a template to a mail in its sender's brand, in which nothing is a link but our own: text, HTML and subject.
+"""Render a template to an email with its sender's branding: text, HTML and subject.
 
-Programs that show mails make links of what looks like an address. Every value that a template shows is therefore
-treated as typed by a stranger, as escaping treats it, unless the template marks it as a link of ours.
+Mail programs turn text that looks like an address into links. So every value in a template is treated as untrusted,
+like in HTML escaping, unless the template marks it as our own link.
 """
 
 import html
@@ -31,10 +31,10 @@ _TAG_OR_LINE: Final = re.compile(r"(<[^>]*>|\n)")
 
 @dataclass(frozen=True, slots=True)
 class MailBrand:
-    """The branding of an email. ``panel``, ``button``: colours for white text. ``logo``: its URL.
+    """The branding of an email. ``panel``, ``button``: colours behind white text. ``logo``: its URL.
 
-    ``links``: of a partner, shown beside those of the deployment. ``sender``: the name that programs show, None for
-    the one in the settings.
+    ``links``: a partner's, shown beside the deployment's. ``sender``: the displayed name, None for the one in the
+    settings.
     """
 
     name: str
@@ -59,7 +59,7 @@ class _OwnMarkup(Markup):
 
 @cache
 def _mail_environment(templates: Path) -> Environment:
-    """Compiled once in a process. Parts are called here: what a macro makes is treated within it, and not again."""
+    """Compiled once per process. Parts are called here: a macro's output is treated within it, and not again."""
     result = template_environment(templates, _without_links)
     result.filters["embed"] = _bidi_isolated_in_mail
     result.filters["own_link"] = _own_link
@@ -87,7 +87,7 @@ class MailRenderer(PageRenderer):
     def partner_brand(
         self, name: str, sender: str, colour: str | None, logo: str | None, links: PublicLinks
     ) -> MailBrand:
-        """A partner's. ``colour``: made legible. ``logo``: the key of an image."""
+        """A partner's branding. ``colour``: is made legible. ``logo``: the key of an image."""
         palette = colours.build_palette(colours.parse_colour(colour)).light if colour else {}
         own = MailBrand(name)
         return MailBrand(
@@ -143,7 +143,7 @@ class MailRenderer(PageRenderer):
         return " ".join(html.unescape("".join(shown)).split())
 
     def _shared(self, language: Language) -> dict[str, object]:
-        """The words of the catalogue stay as translators wrote them, and what they name has no links."""
+        """The words of the catalogue, unchanged; names in them contain no links."""
 
         def in_html(key: str, **values: object) -> Markup:
             return _OwnMarkup(language.html(key, **_each(values, _without_links)))

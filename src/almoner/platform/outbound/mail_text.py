@@ -8,7 +8,7 @@ from typing import Final
 _BLOCKS: Final = frozenset({"p", "h1", "ul", "table"})
 _LINES: Final = frozenset({"li", "tr", "br"})
 _UNSEEN: Final = frozenset({"head", "style"})
-_BLANKS: Final = re.compile(r"[ \t\n\r\f]+")  # of HTML: others are kept
+_BLANKS: Final = re.compile(r"[ \t\n\r\f]+")  # HTML's white space: other spaces are kept
 
 
 def plain_text_of_html(
@@ -32,11 +32,11 @@ class _TextParser(HTMLParser):
         super().__init__()
         self._isolate_bidi_text, self._format_labelled_value = isolate_bidi_text, format_labelled_value
         self._parts: list[str] = []
-        self._opened: list[tuple[str, int, str]] = []  # elements that change what is in them, from where, and a value
+        self._opened: list[tuple[str, int, str]] = []  # elements that change their content: name, start, and a value
         self._label = ""
 
     def text(self) -> str:
-        """Lines without blanks at their ends, and at most one empty line between two."""
+        """The text, without trailing blanks, and with at most one empty line between two."""
         lines = [_BLANKS.sub(" ", line).strip(" ") for line in "".join(self._parts).split("\n")]
         kept = [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
         return "\n".join(kept).strip("\n") + "\n"

@@ -1,4 +1,4 @@
-"""Sends an email: retried while no mail server accepts it, for as long as it is useful, until it is rejected."""
+"""Send an email: retried while no mail server accepts it, as long as it is useful, until it is rejected."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -28,7 +28,7 @@ RETRY_FOR_DAYS: Final = MailRetryPolicy(_MINUTE, timedelta(hours=6), 16)
 RETRY_FOR_HOURS: Final = MailRetryPolicy(_MINUTE, timedelta(hours=6), 9)
 """About four hours, for links that are valid for a day."""
 RETRY_FOR_ONE_DAY: Final = MailRetryPolicy(_MINUTE, _MINUTE, 60 * 24)
-"""Every minute: a one-hour link is over after that, and a notice is useless a day later."""
+"""Every minute: a one-hour link has expired after that, and a notice is useless a day later."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""Derives an accessible palette for light and dark from a brand colour (WCAG 2.2); pure.
+"""Derive an accessible palette for light and dark from a brand colour (WCAG 2.2); pure.
 
-The hue stays; the colour is darkened or lightened no further than contrast asks for.
+The hue stays; the colour is darkened or lightened no further than the contrast requires.
 """
 
 import re

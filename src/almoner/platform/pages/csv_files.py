@@ -24,10 +24,10 @@ _READ_AHEAD: Final = 2
 async def file_response(
     parts: AsyncIterator[bytes], name: str, media_type: str = "text/csv; charset=utf-8"
 ) -> StreamingResponse:
-    """A file to download as it is written.
+    """Send a file as a download while it is written.
 
-    Its head and first rows are read before the response begins: an error is still an answer then, and only cuts the
-    file off afterwards.
+    Its head and first rows are read before the response starts: an error until then gives an error response, and
+    afterwards truncates the file.
     """
     first = list[bytes]()
     with suppress(StopAsyncIteration):

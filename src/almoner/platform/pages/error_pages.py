@@ -17,8 +17,8 @@ def not_found_routes(
 ) -> list[Route]:
     """Catch-all routes below ``prefix`` for unknown paths and methods.
 
-    ``say`` renders the page with a status: 404, or 405 where the address takes other methods. An address that takes
-    forms alone is asked for by whoever reloads a page that told of a mistake: they go to the page that it is below.
+    ``say`` renders the page with a status: 404, or 405 if the path exists with other methods. A path that only accepts
+    forms is requested when somebody reloads a page with a form error: they are redirected to the page above it.
     """
 
     async def answer(request: Request) -> Response:

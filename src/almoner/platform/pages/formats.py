@@ -15,7 +15,7 @@ from babel.core import get_global
 from almoner.kit import money
 
 _ZEROS: Final = {"arab": "\u0660", "arabext": "\u06f0", "beng": "\u09e6", "deva": "\u0966", "mymr": "\u1040"}
-"""The zero of each native numbering system of a language. Babel knows their separators but writes ASCII digits."""
+"""The zero of each language's native numbering system. Babel knows their separators but writes ASCII digits."""
 
 _LETTER_BY_FIGURE: Final = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 """Where CLDR puts a space between currency code and figure (currencySpacing), which Babel omits."""
@@ -55,8 +55,7 @@ def currency_symbol(currency: str, locale: Locale) -> str:
 def currency_name(currency: str, locale: Locale) -> str:
     """The currency's plural name in the language: ``US dollars``.
 
-    Languages that decline a name by the number (those with a form for a few) get the name as a title has it, for
-    sentences that put it after a colon.
+    Languages with several plural forms get the title form of the name, for sentences that put it after a colon.
     """
     declines = "few" in locale.plural_form.tags
     return numbers.get_currency_name(currency, count=None if declines else 100, locale=locale)
@@ -69,7 +68,7 @@ def format_share(share: float, locale: Locale) -> str:
 
 def format_days(count: int, locale: Locale) -> str:
     """A number of days: ``60 days``."""
-    # Not units.format_unit, which finds no words where a language's long form is its short one.
+    # Not units.format_unit, which finds no words if a language's long form equals its short one.
     days = dates.format_timedelta(timedelta(days=count), granularity="day", threshold=math.inf, locale=locale)
     return localise_digits(days, locale)
 

@@ -79,7 +79,8 @@ def security_headers(
 
     ``form_targets``: CSP sources a form may lead to besides this origin. Chromium applies form-action to the redirects
     that follow a post as well, so the payment provider and the partner's success page must be named. ``passkeys``: the
-    page asks for one, by a script file of ours. ``script``: one with the nonce, which may ask this origin for more.
+    page asks for a passkey, with our script file. ``script``: it has a script with the nonce, which may call this
+    origin.
     """
     targets = " ".join(dict.fromkeys(("'self'", *form_targets)))
     policy = "; ".join(

@@ -1,4 +1,4 @@
-"""Pages that few people open: their modules are imported by the first request below their path, not by every server."""
+"""Pages that few people open: their modules are imported at the first request below their path, not by every server."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,7 +12,7 @@ class LazyRoutes(BaseRoute):
     """Routes below a path that are loaded on first use; matched after all other routes."""
 
     def __init__(self, prefix: str, load: Callable[[], Sequence[Route]]) -> None:
-        """``load``: imports the pages and makes their routes, with those for addresses that are none."""
+        """``load``: imports the pages and returns their routes, including those for unknown paths."""
         self._prefix = prefix
         self._load = load
         self._application = LazyApplication(lambda: Router(load(), redirect_slashes=False))
@@ -26,9 +26,9 @@ class LazyRoutes(BaseRoute):
         return (Match.FULL if below else Match.NONE), {}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one HTTP request."""
+        """Handle one HTTP request."""
         await self._application(scope, receive, send)
 
     def load_routes(self) -> list[Route]:
-        """The routes, for whoever must know them before they are asked for."""
+        """The routes, loaded now if necessary."""
         return list(self._load())

@@ -1,8 +1,7 @@
 """Cookie sessions of browsers that opened a record's link (H1, H2).
 
-The token leaves the address bar in the first answer. The cookie that takes its place holds a random part and our
-signature over it and the record: nothing is stored, two tabs for two records never mix, and each browser has its own
-CSRF token.
+The first response removes the token from the address bar. The cookie in its place has a random part and our signature
+over it and the record: nothing is stored, two tabs for two records never mix, and each browser has its own CSRF token.
 """
 
 import hmac
@@ -21,7 +20,7 @@ from almoner.platform.crypto import Vault
 CSRF_FIELD: Final = "csrf"
 _RANDOM_BYTES: Final = 16
 _SIGNED_BYTES: Final = 32
-"""The random part and the signature; when the visit ends follows, where it does."""
+"""The random part and the signature; the expiry follows, if there is one."""
 _END_BYTES: Final = 6
 
 

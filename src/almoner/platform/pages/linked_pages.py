@@ -1,7 +1,7 @@
 """A page behind an emailed link: opened by its token, then by a cookie.
 
-GET and HEAD change nothing, so that programs that open every link of a mail do no harm. POST needs the cookie of the
-link, its CSRF token and the page's own origin (architecture 5).
+GET and HEAD change nothing, so that programs that open every link of an email do no harm. POST needs the link's cookie,
+its CSRF token and the page's own origin (architecture 5).
 """
 
 from typing import Final

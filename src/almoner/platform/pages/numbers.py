@@ -1,4 +1,4 @@
-"""Parses amounts typed in the reader's language; ambiguous ones are refused."""
+"""Parse amounts typed in the reader's language; ambiguous ones are refused."""
 
 import re
 import unicodedata
@@ -39,11 +39,11 @@ class AmountProblem(Enum):
 
 
 def parse_amount(entered: str, currency: str, locale: Locale) -> int | AmountProblem:
-    """Minor units of an entered amount in the language's notation, or why it is invalid.
+    """Minor units of a typed amount in the language's notation, or why it is invalid.
 
-    Group marks must stand where the language puts them; the currency's own sign, name or code may stand before or
-    behind. A mark that the language does not use is a decimal mark before one or two digits: before three it might
-    group them.
+    Group separators must be where the language puts them; the currency's own sign, name or code may be before or after.
+    A separator that the language does not use is a decimal one before one or two digits; before three it could be a
+    group separator.
     """
     if len(entered) > _MAX_TYPED:
         return AmountProblem.NOT_A_NUMBER
@@ -88,7 +88,7 @@ def _number_marks(text: str, locale: Locale) -> tuple[str, str | None, str | Non
 
 
 def _similar_marks(mark: str) -> str:
-    """A group mark with its look-alikes: keyboards have no narrow no-break space and no typographic apostrophe."""
+    """A group separator with its look-alikes: keyboards have no narrow no-break space and no typographic apostrophe."""
     for family in (_SPACES, _APOSTROPHES):
         if mark in family:
             return "|".join(map(re.escape, family))
@@ -102,13 +102,13 @@ def _groups_by_two(locale: Locale) -> bool:
 
 
 def _ascii_digit(character: str) -> str:
-    """Any script's decimal digit as its ASCII twin; other characters as they are."""
+    """The ASCII digit of a decimal digit in any script; other characters unchanged."""
     value = unicodedata.decimal(character, None)
     return character if value is None else str(value)
 
 
 def _without_currency(text: str, currency: str, locale: Locale) -> str:
-    """The figure without the currency's own sign, name or code at either end."""
+    """The number without the currency's own sign, name or code at either end."""
     for sign in sorted(_currency_signs(currency, locale), key=len, reverse=True):
         if text.lower().startswith(sign):
             return text[len(sign) :].strip()

@@ -1,8 +1,8 @@
 """Reproducible PDF documents by typst, tagged (PDF/UA-1) and archival (PDF/A-3a).
 
-A document shows the fonts of this package alone, never those of the machine. What no font has is written by its
-number in Unicode, such as ``[U+1F600]``: both standards forbid a character without a glyph, and a name must not become
-another one. The template is told of that in ``facts.rewritten``, and of its fonts in ``sys.inputs.fonts``.
+Documents use only the fonts of this package, never the machine's. A character without a font is written as its Unicode
+number, such as ``[U+1F600]``: both standards forbid a character without a glyph, and a name must not become another
+one. The template learns of that in ``facts.rewritten``, and of its fonts in ``sys.inputs.fonts``.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ _LONG: Final = re.compile(r"\S{44}(?=\S)")
 """Longer than any ID and any word that fits a line: may be broken there."""
 
 _SUSPECTS: Final = b"/Suspects false"
-"""What is so anyway; poppler warns of it. Blanks in its place keep every offset of the file."""
+"""The default value, of which poppler warns. Replacing it with blanks keeps every offset in the file."""
 
 Facts = Mapping[str, object]
 

@@ -7,9 +7,9 @@ ColumnKind = Literal[
     "id", "text", "amount", "status", "moment", "age", "organisation", "donor", "value", "language", "country", "yes_no"
 ]
 SortKey = Literal["id", "name", "amount", "dueAt", "nextDonationAt", "status"]
-"""``id``: the order of creation, which has an index with every filter. The others have one without filters alone.
+"""``id``: the order of creation, which has an index with every filter. The others have an index without filters only.
 
-But ``status``: one status after the other, newest first: each is the list filtered by it.
+Except ``status``: one status after the other, newest first; each is the list filtered by it.
 """
 FilterKind = Literal["choice", "text", "email", "day"]
 FactKind = Literal[
@@ -20,9 +20,9 @@ Tone = Literal["good", "waiting", "bad"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a list. ``member``: of the record; its kind decides the format.
+    """A column of a list. ``member``: of the record; its kind decides the format.
 
-    ``named``: the member whose label it has, where not its own. ``sort``: by what the call sorts the list by it.
+    ``named``: the member whose label it uses, if not its own. ``sort``: the sort key that the API call uses for it.
     """
 
     member: str
@@ -38,9 +38,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One filter of a list. ``parameter``: of the call; ``choices``: its possible values.
+    """A filter of a list. ``parameter``: of the API call; ``choices``: its possible values.
 
-    ``named``: the member whose label it has, where not its own.
+    ``named``: the member whose label it uses, if not its own.
     """
 
     parameter: str
@@ -56,7 +56,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A filter that is set. ``label``: its member; ``without``: the address of the list without it."""
+    """An active filter. ``label``: its member; ``without``: the URL of the list without it."""
 
     label: str
     value: str
@@ -65,7 +65,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class ColumnHead:
-    """The head of a column that sorts. ``href``: the list in its order; ``sorted``: how it is sorted by it now."""
+    """The head of a sortable column. ``href``: the list sorted by it; ``sorted``: its current order."""
 
     href: str
     sorted: Literal["ascending", "descending"] | None
@@ -83,7 +83,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One line. ``href``: the page of the record that an identifier names. ``currency``: of an amount."""
+    """One fact. ``href``: the page of the record that an ID names. ``currency``: of an amount."""
 
     label: str
     value: Any
@@ -133,14 +133,14 @@ _BAD: Final = frozenset(
 
 
 def status_tone(status: str) -> Tone:
-    """How a status is shown: done as hoped, ended otherwise, or still under way."""
+    """The tone of a status: success, ended otherwise, or in progress."""
     if status in _GOOD:
         return "good"
     return "bad" if status in _BAD else "waiting"
 
 
 def readable(name: str) -> str:
-    """A member or a status without words in the catalogues: ``donationRequestId`` as "Donation request ID"."""
+    """A label for a member or status that the catalogues lack: ``donationRequestId`` as "Donation request ID"."""
     spaced = "".join(f" {sign.lower()}" if sign.isupper() and not name.isupper() else sign for sign in name)
     words = spaced.replace("_", " ").lower().split() if name.isupper() or "_" in name else spaced.split()
     text = " ".join("ID" if word == "id" else "URL" if word == "url" else word for word in words)

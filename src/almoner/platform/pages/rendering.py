@@ -92,7 +92,7 @@ class PageRenderer:
         """Render a template to a response with security headers.
 
         ``form_targets``: origins besides this one that its forms may lead to. ``passkeys``: it asks for a passkey, by
-        ``passkeys_url``; ``script``: it has one of ours with the nonce. Other scripts no page of ours may have.
+        ``passkeys_url``; ``script``: it has a script of ours with the nonce. Pages have no other scripts.
         ``framed_by``: origins that may show it in a frame; ``frames``: it shows pages of ours in frames.
         """
         nonce = token_urlsafe(16)
@@ -120,7 +120,7 @@ class PageRenderer:
     ) -> Response:
         """A page that is the same for everybody: browsers and caches may show it again for a minute.
 
-        It has no nonce; the policy names its own style sheet and script by their hashes. ``framed_by``: as of
+        It has no nonce; the policy names its own style sheet and script by their hashes. ``framed_by``: see
         ``security_headers``.
         """
         nonce = token_urlsafe(16)
@@ -152,7 +152,7 @@ class PageRenderer:
     ) -> HTMLResponse:
         """A page with only a title, a text and a next step, from catalogue keys ``<kind>.*``.
 
-        ``partner_links``: of the partner whose reader this is, with a way back to it.
+        ``partner_links``: the links of the reader's partner, with a way back to it.
         """
         return self.render_page(
             "message.html",

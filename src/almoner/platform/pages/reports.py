@@ -41,7 +41,7 @@ def csp_report_routes(telemetry: Telemetry, clock: Clock) -> list[Route]:
 def _report(body: bytes) -> dict[str, Any] | None:
     try:
         found = msgspec.json.decode(body)
-    except (ValueError, RecursionError):  # no JSON, no UTF-8, or lists in lists in lists
+    except (ValueError, RecursionError):  # no JSON, no UTF-8, or lists nested too deeply
         return None
     report = found.get("csp-report") if isinstance(found, dict) else None
     return report if isinstance(report, dict) else None

@@ -11,7 +11,7 @@ from almoner.platform.observability.failures import CONNECTION_ERRORS
 class ServerErrorResponse(Response):
     """Sends the error page, then raises the error.
 
-    Where the database is away or took too long, the same may work in a moment, and the status says so.
+    If the database is unavailable or timed out, a retry may work in a moment, and the status says so.
     """
 
     def __init__(self, page: HTMLResponse, error: Exception) -> None:
@@ -23,6 +23,6 @@ class ServerErrorResponse(Response):
             page.raw_headers.extend(headers_of_problem(soon))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The page first, the error afterwards."""
+        """Send the page first, then raise the error."""
         await self._page(scope, receive, send)
         raise self._error

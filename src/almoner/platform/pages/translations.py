@@ -1,7 +1,7 @@
 """Message catalogues: one JSON file per language, CLDR plurals, English as the fallback.
 
-JSON is read as it is, when its language is first asked for: no compile step, no generated files, and a translator sees
-each key with its forms.
+A catalogue is read when its language is first needed: no compile step, no generated files, and a translator sees each
+key with its forms.
 """
 
 import json
@@ -28,8 +28,8 @@ Message = str | Mapping[str, str]
 class Language:
     """A language's messages, and its locale for numbers and dates.
 
-    ``tag`` is the RFC 5646 tag asked for, which may be narrower than the catalogue: ``en-GB`` formats as British and
-    reads ``en``.
+    ``tag`` is the requested RFC 5646 tag, which may be narrower than the catalogue: ``en-GB`` formats as British and
+    uses ``en``.
     """
 
     def __init__(self, tag: str, catalogue: str, messages: Mapping[str, Message]) -> None:

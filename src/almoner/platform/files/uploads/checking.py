@@ -1,7 +1,7 @@
-"""The server's side of checking received files in child processes (U2, U8).
+"""Check received files in child processes: the server's side (U2, U8).
 
-The server itself parses nothing. The fork server is started with the first file; measured, a child of it begins within
-5 ms, a new Python with the parsers takes 200 ms of a processor (docs/evidence/uploads.md).
+The server itself parses nothing. The fork server is started with the first file; a child of it starts within 5 ms, a
+new Python with the parsers takes 200 ms of processor time (docs/evidence/uploads.md).
 """
 
 import json
@@ -73,9 +73,9 @@ class UploadChecker:
     ) -> CheckedFile:
         """Check a file in a child process; images are re-encoded. ``media_types``: those accepted.
 
-        What it is declared as does not matter: clients say image/jpg, or nothing. ``pdf_page``: render this
-        page to an image instead of checking the whole PDF. ``quarter_turns``: clockwise turns by 90 degrees.
-        ``form_fields``: the text fields sent with the file, which are returned with it.
+        The declared media type is ignored: clients send image/jpg, or none. ``pdf_page``: render this page to an image
+        instead of checking the whole PDF. ``quarter_turns``: clockwise turns by 90 degrees. ``form_fields``: the text
+        fields sent with the file, which are returned with it.
 
         Raises FiletypeNotSupported, ServiceUnavailable.
         """

@@ -1,8 +1,8 @@
-"""Confines a process that reads untrusted files: processor time, memory, system calls.
+"""Confine a process that reads untrusted files: processor time, memory, system calls.
 
-After ``confine_process`` it reads and writes what is open already. It opens no file and no connection and starts no
-program or process: Linux refuses all system calls but those that such work takes. Elsewhere the limits of resources
-hold alone.
+After ``confine_process`` it reads and writes only what is already open. It opens no file and no connection and starts
+no program or process: Linux refuses all system calls except those that such work needs. On other systems only the
+resource limits apply.
 """
 
 import ctypes

@@ -8,9 +8,10 @@ MediaType = Literal["image/jpeg", "image/png", "application/pdf"]
 Flag = Literal[
     "pdf_repaired", "pdf_active", "pdf_javascript", "pdf_launch", "pdf_embedded_files", "pdf_remote", "pdf_media"
 ]
-"""What a PDF may do beside showing its pages. ``pdf_active`` stands with each of these: a person looks at it.
+"""What a PDF can do besides showing its pages. ``pdf_active`` accompanies each of these: a reviewer must look at it.
 
-``pdf_repaired``: it was damaged as many are, and repaired as every reader does."""
+``pdf_repaired``: it had common damage, repaired as every reader does.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The process that checks received files: it forks a confined child for each file.
 
-It has loaded the parsers once, so that a child costs the time of a fork. It holds no secret and no connection, hears
-from its server alone, and ends when that has ended. Nothing of the service but this package is loaded here.
+It has loaded the parsers once, so a child costs only a fork. It has no secrets and no connections, receives tasks only
+from its server, and ends with it. Of the service, it loads only this package.
 """
 
 import json
@@ -97,9 +97,9 @@ def _read(task: dict[str, Any], source: int, target: int, verdict: int) -> NoRet
 
 
 def inspect_file(source: int, target: int, task: dict[str, Any]) -> dict[str, Any]:
-    """Determine a file's type; re-encode an image; repair a PDF if necessary, or render the page that is asked for.
+    """Determine a file's type; re-encode an image; repair a PDF if necessary, or render the requested page.
 
-    Of the task, ``kinds``: what is taken, None for everything. Raises FileRefused, or whatever a parser raises.
+    ``task``: its ``kinds`` are the accepted types, None for all. Raises FileRefused, or whatever a parser raises.
     """
     kinds, longest_side = task["kinds"], task["longestSide"]
     content = b""

@@ -1,7 +1,7 @@
-"""Decodes and re-encodes images without metadata, in the confined child process.
+"""Decode and re-encode images without metadata, in the confined child process.
 
-What telephones make is taken: large pictures are read smaller, HEIC becomes JPEG, and what lies behind the picture, as
-a film beside it, is dropped. A tail that is a file of another kind, such as an archive, is refused: nobody's camera
+Phone pictures are accepted: large ones are decoded at a reduced size, HEIC becomes JPEG, and data after the picture,
+such as a video, is dropped. If that data is a file of another kind, such as an archive, the image is refused: no camera
 writes it.
 """
 
@@ -27,7 +27,7 @@ _FORMATS: Final = ("JPEG", "PNG")
 _MOST_HELD_PIXELS: Final = 26_000_000
 _DAMAGED: Final = "is not one whole JPEG or PNG: it is damaged, or its end is missing"
 _TWO_FILES: Final = "is a picture with another file behind it"
-_ORIENTATION: Final = 0x0112  # the tag of EXIF, and what makes each of its values upright
+_ORIENTATION: Final = 0x0112  # the EXIF tag, and the transposition for each of its values
 _UPRIGHT: Final = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -58,9 +58,9 @@ def rewrite_image(
 ) -> str:
     """Re-encode the image into ``target``; returns its new media type.
 
-    With ``longest_side`` it is made to be shown: scaled down to so many pixels, and a JPEG unless it is transparent.
-    ``pad_to_square``: with a transparent margin, as a PNG. ``quarter_turns``: clockwise turns by 90 degrees.
-    Raises Refused; a parser may raise anything at what was made to break it.
+    With ``longest_side`` it is for display: scaled down to so many pixels, and a JPEG unless it is transparent.
+    ``pad_to_square``: with a transparent margin, as a PNG. ``quarter_turns``: clockwise turns by 90 degrees. Raises
+    FileRefused; for malicious files a parser may raise anything.
     """
     if found == HEIC:
         opened, turn = _open_heic(content), None  # already upright
@@ -100,10 +100,10 @@ def _open_upright(content: bytes, found: str, longest_side: int | None) -> tuple
     most = _MOST_JPEG_PIXELS if found == JPEG else _MOST_PIXELS
     with Image.open(BytesIO(content), formats=_FORMATS) as opened:
         _ensure_size(opened.size, most)
-        opened.verify()  # checksums, where the format has them
+        opened.verify()  # checksums, if the format has them
     picture: Image.Image = Image.open(BytesIO(content), formats=_FORMATS)
     if found == PNG:
-        picture.load()  # here, where errors are raised: EXIF may come last, so reading it loads the image, too
+        picture.load()  # here, where errors are raised: EXIF may be last, so reading it loads the image, too
     turn = _upright_transpose(picture)
     if found == JPEG and longest_side is None:
         held = _MOST_HELD_PIXELS // (4 if "progressive" in picture.info else 1)  # held twice, and more

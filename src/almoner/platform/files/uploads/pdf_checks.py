@@ -1,7 +1,7 @@
-"""Checks PDFs completely in the confined child process; they are accepted, repaired or refused.
+"""Check PDFs completely in the confined child process; they are accepted, repaired or refused.
 
-Small damage that every reader mends alike, such as a wrong table, is repaired, and the repaired file is what is kept:
-whoever looks at it later sees what the checks saw. What readers may mend in different ways is refused.
+Minor damage that every reader repairs alike, such as a wrong table, is repaired, and the repaired file is stored:
+everybody sees what was checked. Damage that readers may repair in different ways is refused.
 """
 
 import re
@@ -29,7 +29,7 @@ _REPAIRABLE: Final = re.compile(
     re.IGNORECASE,
 )
 """Warnings about damage that changes no content: a table, lengths, ends."""
-_HARMLESS: Final = "missing or invalid; repairing"  # such as a page without resources: there is one reading only
+_HARMLESS: Final = "missing or invalid; repairing"  # such as a page without resources: it can only be read one way
 _STEP: Final = 1024 * 1024
 _ACTIONS: Final = {
     "/JavaScript": "pdf_javascript",
@@ -70,7 +70,7 @@ _PICTURES: Final = ("/DCTDecode", "/DCT", "/JPXDecode", "/CCITTFaxDecode", "/CCF
 def inspect_pdf(content: bytes) -> tuple[list[str], bytes | None]:
     """Flags for active content in the PDF, and the repaired file if it had to be repaired.
 
-    Raises FileRefused, and whatever the parser raises.
+    Raises FileRefused, or whatever the parser raises.
     """
     if len(content) > MOST_KEPT_BYTES:
         raise FileRefused(f"is a PDF of more than {MOST_KEPT_BYTES:,} bytes", "large")

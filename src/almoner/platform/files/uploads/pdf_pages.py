@@ -1,7 +1,7 @@
-"""Renders pages of PDFs to images, in the confined child process.
+"""Render pages of PDFs to images, in the confined child process.
 
-PDFium is called by its own interface: its helpers would start it with the fonts of the system, which a child cannot
-open. Its built-in fonts stand for those that a file names and does not bring along. This build of it runs no script.
+PDFium is called directly: its Python helpers would load the system's fonts, which a child cannot open. Its built-in
+fonts replace fonts that a file names but does not embed. This build of it runs no scripts.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ from almoner.platform.files.uploads import image_checks
 from almoner.platform.files.uploads.verdicts import FileRefused
 
 _MAX_SIDE: Final = 3600
-"""Pixels; a square page of so many takes 52 MB, and its image 39."""
+"""The most pixels of a side; such a square page takes 52 MB, and its image 39."""
 _NO_PAGE: Final = "has no such page, or one that cannot be shown"
 _CONFIGURATION_VERSION: Final = 2
 _FORMS_VERSION: Final = 2
@@ -29,9 +29,9 @@ def start() -> None:
 
 
 def render_page(content: bytes, number: int, target: BinaryIO, longest_side: int, *, quarter_turns: int = 0) -> int:
-    """Render page ``number`` (from 1) as a JPEG; ``longest_side``: in pixels.
+    """Render page ``number`` (from 1) as a JPEG; ``longest_side``: in pixels. Returns the number of pages.
 
-    Returns how many pages there are. ``quarter_turns``: turns by 90 degrees, clockwise. Raises FileRefused.
+    ``quarter_turns``: clockwise turns by 90 degrees. Raises FileRefused.
     """
     opened = pdfium.FPDF_LoadMemDocument64(content, len(content), None)
     pages: int = pdfium.FPDF_GetPageCount(opened) if opened else 0
@@ -53,7 +53,7 @@ def _draw(opened: Any, page: Any, side: int, quarter_turns: int) -> Image.Image:
     bitmap = pdfium.FPDFBitmap_Create(*size, 0)
     pdfium.FPDFBitmap_FillRect(bitmap, 0, 0, *size, _WHITE)
     pdfium.FPDF_RenderPageBitmap(bitmap, page, 0, 0, *size, quarter_turns, pdfium.FPDF_ANNOT)
-    form_info = pdfium.FPDF_FORMFILLINFO(version=_FORMS_VERSION)  # must live until the drawing is done
+    form_info = pdfium.FPDF_FORMFILLINFO(version=_FORMS_VERSION)  # must exist until the drawing is done
     forms = pdfium.FPDFDOC_InitFormFillEnvironment(opened, form_info)
     pdfium.FPDF_FFLDraw(forms, bitmap, page, 0, 0, *size, quarter_turns, pdfium.FPDF_ANNOT)
     stride = pdfium.FPDFBitmap_GetStride(bitmap)

@@ -1,6 +1,6 @@
-"""Fonts of the scripts that names can have beside the expected ones, one folder each, read when a document needs them.
+"""Fonts of the scripts that names can have besides the expected ones, one folder each, read when a document needs them.
 
-``characters.txt`` says what each shows: its family, its folder, and hexadecimal ranges (``tools/fonts.py``).
+``characters.txt`` lists each font's family, its folder, and hexadecimal ranges (``tools/fonts.py``).
 """
 
 import re
@@ -47,7 +47,10 @@ def fonts_for(codes: Iterable[int], text: str, language: str) -> dict[str, Path]
 
 
 def _place(family: str, text: str, language: str) -> int:
-    """Han characters are drawn as where the text is from: by its Hangul, or by what only one of two standards has."""
+    """The rank of a font. Han characters are drawn as in the text's region.
+
+    The region is that of its Hangul, or of characters that only one of two standards has.
+    """
     if family not in _HAN:
         return len(_HAN)
     if _HANGUL.search(text):
