@@ -1,7 +1,7 @@
 """Lines of bank statements: what they name, what they are matched with, and how files are read."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from almoner.giving.banking.bank_statements.domain import (
     OpenLineReason,
     ProviderPayout,
     StatementError,
+    donation_references,
     donation_request_references,
     end_to_end_ids,
     find_statement_problems,
@@ -166,6 +167,58 @@ def test_camt_is_read_in_every_version(version: int) -> None:
 
 
 @pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda one: b"\xef\xbb\xbf\r\n " + one,
+        lambda one: one + b"\r\n\x1a",
+        lambda one: one + b"\x00\x00\n",
+        lambda one: one.replace(b"Partner", b"J\xfcrgen \x96 M\xfcller"),  # declared as UTF-8, written by Windows
+        lambda one: one.replace(b"?>", b' encoding="utf-8"?>', 1).replace(b"Partner", b"J\xfcrgen"),
+    ],
+)
+def test_m7_camt_is_read_with_what_programs_put_around_it(spoil: Callable[[bytes], bytes]) -> None:
+    [found] = parsed(spoil(camt.statement(camt.entry("B1", 1000, words="ALM-ABCDE-12345", name="Partner & Co"))), None)
+    assert [one.minor for one in found.movements] == [1000]
+    assert "\ufffd" not in (found.movements[0].counterparty or "")
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "<Purp><Prtry>{}</Prtry></Purp>",
+        "<Tax><RefNb>{}</RefNb></Tax>",
+        "<Refs><AcctSvcrRef>{}</AcctSvcrRef></Refs>",
+        "<RltdPties><UltmtDbtr><Pty><Nm>Ada {}</Nm></Pty></UltmtDbtr></RltdPties>",
+        "<RltdPties><Dbtr><PstlAdr><AdrLine>Street 1</AdrLine><AdrLine>{}</AdrLine></PstlAdr></Dbtr></RltdPties>",
+        "<RmtInf><Strd><Invcr><Nm>{}</Nm></Invcr></Strd></RmtInf>",
+        "<SplmtryData><Envlp><Text>{}</Text></Envlp></SplmtryData>",
+    ],
+)
+def test_m7_a_reference_is_found_in_any_element_of_a_payment(place: str) -> None:
+    plain = camt.statement(camt.entry("B1", 1000, words="for all"))
+    assert plain.count(b"</TxDtls>") == 1
+    [found] = parsed(plain.replace(b"</TxDtls>", place.format("RF73 7ZQ3 K9MA BC").encode() + b"</TxDtls>"), None)
+    assert donation_references(found.movements[0]) == ["RF737ZQ3K9MABC"]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda one: one.replace("\n", "\r").encode(),
+        lambda one: one.encode("utf-16"),
+        lambda one: one.replace("CR12,34", "CEUR12,34").encode(),
+    ],
+)
+def test_m7_mt940_is_read_however_it_is_saved(spoil: Callable[[str], bytes]) -> None:
+    text = (
+        ":20:S\n:25:DE89370400440532013000\n:28C:1/1\n:60F:C260301EUR0,\n:61:2603020302CR12,34NTRFNONREF\n:86:ADA\n"
+        ":62F:C260302EUR12,34\n-\n"
+    )
+    [found] = parsed(spoil(text), None)
+    assert [(one.minor, one.remittance_information) for one in found.movements] == [(1234, "ADA")]
+
+
+@pytest.mark.parametrize(
     ("page", "name"), [("", "S1"), ("1 true", "S1"), ("1 false", "S1/1"), ("2 false", "S1/2"), ("3 true", "S1/3")]
 )
 def test_each_page_of_a_long_statement_has_lines_of_its_own(page: str, name: str) -> None:
@@ -283,6 +336,47 @@ def test_amounts_are_read_by_the_mapping_or_refused(tmp_path: Path, decimal: str
         return
     [found] = parsed(content, mapping)
     assert [one.minor for one in found.movements] == [minor]
+
+
+@pytest.mark.parametrize(
+    ("currency", "decimal", "text", "minor"),
+    [
+        ("GBP", ".", "-£1,234.50", -123450),
+        ("GBP", ".", "£-1,234.50", -123450),
+        ("GBP", ".", "(£1,234.50)", -123450),
+        ("GBP", ".", "1,234.50DR", -123450),
+        ("GBP", ".", "£1,234.50 Cr", 123450),
+        ("GBP", ".", "1,234.50 GBP-", -123450),
+        ("GBP", ".", ".50", 50),
+        ("EUR", ",", "1.234,50 S", -123450),
+        ("EUR", ",", "1.234,50 H", 123450),
+        ("INR", ".", "₹1,23,456.78", 12345678),
+        ("INR", ".", "Rs. 1,23,45,678.00 Dr.", -1234567800),
+        ("BRL", ",", "-R$ 1.234,50", -123450),
+        ("NOK", ",", "kr -1 234,50", -123450),
+        ("AUD", ".", "-A$12.50", -1250),
+        ("JPY", ".", "１，２３４円", 1234),
+        ("KWD", ".", "KWD 1,234.500", 1234500),
+        ("GBP", ".", "-12.50 CR", None),
+        ("GBP", ".", "--12.50", None),
+        ("GBP", ".", "12.50 EUR", None),
+        ("GBP", ".", "€12.50", None),
+        ("JPY", ".", "USD 12", None),
+    ],
+)
+def test_m7_amounts_are_read_as_banks_write_them_and_never_in_another_currency(
+    tmp_path: Path, currency: str, decimal: str, text: str, minor: int | None
+) -> None:
+    mapping = tmp_path / "mapping.toml"
+    stated = MAPPING.replace('decimal = ","', f'decimal = "{decimal}"').replace('"EUR"', f'"{currency}"')
+    mapping.write_text(stated)
+    content = f"Day;Amount;Id;Text\n02. 03. 2026;{text};B1;x\n".encode()
+    if minor is None:
+        with pytest.raises(StatementError, match=f"line 2: '{re.escape(text)}' (has two signs|is not in {currency})$"):
+            parsed(content, mapping)
+        return
+    [found] = parsed(content, mapping)
+    assert [(one.minor, one.booked_on) for one in found.movements] == [(minor, date(2026, 3, 2))]
 
 
 LATER = replace(MOVEMENT, booked_on=date(2026, 3, 3), reference="B2")

@@ -38,6 +38,11 @@ def test_it_is_found_in_any_spacing_and_case(written: str) -> None:
         reference.lower(),
         "-".join(reference),
         reference.replace("0", "o"),
+        "_".join(reference),
+        f"{reference[:4]}, {reference[4:]}",
+        f"{reference[:5]}\u200b{reference[5:9]}\u2013{reference[9:]}\ufeff",
+        reference.replace("K", "\u041a").replace("M", "\u039c"),
+        "".join(chr(ord(one) + 0xFEE0) for one in reference),
     ):
         assert reference in rf.find_references(written.format(form)), form
 

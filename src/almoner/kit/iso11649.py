@@ -3,12 +3,13 @@
 import re
 from typing import Final
 
+from almoner.kit.text import typed_code
+
 LENGTH: Final = 10
 _MARK: Final = "RF"
 _MODULUS: Final = 97
 # Overlapping, for what stands before a reference may end like the beginning of one.
 _LIKE: Final = re.compile(rf"(?=RF([0-9]{{2}}[0-9A-Z]{{{LENGTH}}}))", re.ASCII)
-_SPACED: Final = re.compile(r"[\s.\-/]+")
 _MISREAD: Final = str.maketrans("OIL", "011")
 """Letters that Crockford's base32 does not have, typed for the similar digit."""
 
@@ -25,7 +26,7 @@ def format_reference(reference_: str) -> str:
 
 def find_references(text: str) -> list[str]:
     """The valid references in a text, each once, with any spacing and case."""
-    dense = _SPACED.sub("", text.upper())
+    dense = typed_code(text)
     found = (one[1].translate(_MISREAD) for one in _LIKE.finditer(dense))
     return list(dict.fromkeys(f"{_MARK}{one}" for one in found if is_valid_reference(f"{_MARK}{one}")))
 

@@ -54,6 +54,14 @@ _PLAIN_SIGNS: Final = str.maketrans(
 )
 """Typographic variants of ASCII characters, replaced where only ASCII is valid."""
 
+_NO_PART_OF_CODES: Final = re.compile(r"[\W_]+")
+_LATIN_LOOK_ALIKES: Final = str.maketrans(
+    "\u0410\u0412\u0421\u0415\u041d\u0406\u0408\u041a\u041c\u041e\u0420\u0405\u0422\u0425"
+    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7",
+    "ABCEHIJKMOPSTXABEZHIKMNOPTYX",
+)
+"""Cyrillic and Greek capitals that look like Latin ones."""
+
 
 def _class_of(signs: Iterable[int]) -> str:
     """The signs as they stand within brackets of a pattern."""
@@ -124,6 +132,16 @@ def clean_code(text: str) -> str:
     """Clean an ASCII code such as a postcode: wide letters become narrow, with single spaces."""
     plain = clean_text(text)
     return " ".join((plain if plain.isascii() else plain.translate(_PLAIN_SIGNS)).split())
+
+
+def typed_code(text: str) -> str:
+    """The letters and digits of a text in capitals, for finding codes that people copied or typed.
+
+    Spaces, punctuation and invisible characters go; Cyrillic and Greek capitals become the Latin ones that they look
+    like.
+    """
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text).upper().translate(_LATIN_LOOK_ALIKES)
+    return _NO_PART_OF_CODES.sub("", plain.upper())
 
 
 def keep_hidden_characters(text: str) -> str:

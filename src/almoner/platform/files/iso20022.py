@@ -4,6 +4,7 @@ Banks omit required elements and add unknown ones, so needed elements are looked
 ones. The library is large and imported on first use.
 """
 
+import codecs
 import re
 from collections.abc import Iterator
 from functools import reduce
@@ -15,6 +16,10 @@ from lxml.etree import _Element as Element
 SPACE: Final = "urn:iso:std:iso:20022:tech:xsd:"
 _MOST_BYTES: Final = 64 * 1024 * 1024
 _MESSAGE: Final = re.compile(r"([a-z]{4}\.\d{3}\.\d{3})\.(\d{2})$", re.ASCII)
+_AROUND: Final = b" \t\r\n\x00\x1a"
+"""Blank lines, and what older systems end files with."""
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")
+_DECLARED: Final = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w-]+)""")
 _ENVELOPES: Final = 4
 """The maximum number of envelopes around a message, such as a business message with its header."""
 
@@ -23,10 +28,19 @@ class MessageRefused(Exception):
     """The file is not an ISO 20022 message of the expected kind; the message says why."""
 
 
-def safe_xml_parser() -> etree.XMLParser:
-    """An XML parser that allows no document type, entities or external resources."""
+def safe_xml_parser(encoding: str | None = None) -> etree.XMLParser:
+    """An XML parser that allows no document type, entities or external resources.
+
+    ``encoding``: instead of the one that the file declares.
+    """
     return etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
+        encoding=encoding,
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
     )
 
 
@@ -34,8 +48,10 @@ def parse_message(content: bytes) -> tuple[str, int, Element]:
     """The message type such as ``pain.002.001``, its version, and its element. Raises MessageRefused."""
     if len(content) > _MOST_BYTES:
         raise MessageRefused(f"it has more than {_MOST_BYTES // 1024 // 1024} MB")
+    if not content.startswith(_UTF_16):
+        content = content.strip(_AROUND).removeprefix(codecs.BOM_UTF8).lstrip(_AROUND)
     try:
-        root = etree.fromstring(content, safe_xml_parser())
+        root = etree.fromstring(content, safe_xml_parser(_encoding(content)))
     except etree.XMLSyntaxError as error:
         is_xml = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"
         raise MessageRefused(f"its XML is broken in line {error.lineno}" if is_xml else "it is no XML") from error
@@ -54,6 +70,17 @@ def parse_message(content: bytes) -> tuple[str, int, Element]:
                 return found[1], int(found[2]), inside[0] if is_document else one
         around = [inner for one in around for inner in child_elements(one)]
     raise MessageRefused("it is another kind of XML than the messages of banks (ISO 20022)")
+
+
+def _encoding(content: bytes) -> str | None:
+    """The encoding of a file that is not in UTF-8, though it declares it or none; None to believe the file."""
+    if content.startswith(_UTF_16) or ((declared := _DECLARED.match(content)) and declared[1].lower() != b"utf-8"):
+        return None
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return "windows-1252"
+    return None
 
 
 def child_elements(element: Element, name: str | None = None) -> list[Element]:

@@ -14,7 +14,13 @@ from typing import Final, NamedTuple
 from lxml.etree import _Element as Element
 
 from almoner.giving.banking.bank_statements import movements
-from almoner.giving.banking.bank_statements.domain import MAX_STATEMENT, BankMovement, BankStatement, StatementError
+from almoner.giving.banking.bank_statements.domain import (
+    MAX_STATEMENT,
+    BankMovement,
+    BankStatement,
+    StatementError,
+    contains_reference,
+)
 from almoner.kit.money import EXPONENTS
 from almoner.platform.files import iso20022
 from almoner.platform.files.iso20022 import (
@@ -333,6 +339,7 @@ def _texts(part: Element | None, entry: Element, end_to_end: str | None) -> Iter
     yield from _stated(entry, ("AddtlNtryInf",))
     if (counted := element_text_at_path(entry, "NtryRef")) and not _COUNT.fullmatch(counted):
         yield counted
+    yield from filter(contains_reference, descendant_texts(part))
 
 
 def _stated(element: Element | None, *ways: Sequence[str]) -> Iterator[str]:

@@ -8,6 +8,7 @@ import codecs
 import csv
 import io
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -22,9 +23,23 @@ from almoner.platform.files.mappings import ColumnMapping
 
 _GROUPS: Final = " \u00a0\u2009\u202f'\u2019"
 """The thousands separators of banks, besides a comma or point that is not the decimal sign."""
-_FORM: Final = "(?:[0-9]+|[0-9]{{1,3}}([{groups}])[0-9]{{3}}(?:\\1[0-9]{{3}})*)(?:{decimal}([0-9]*))?"
+_FORM: Final = (
+    "(?:[0-9]+|[0-9]{{1,3}}([{groups}])[0-9]{{3}}(?:\\1[0-9]{{3}})*|{lakhs}|(?={decimal}[0-9]))(?:{decimal}([0-9]*))?"
+)
+_LAKHS: Final = "[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}"
+_BY_LAKHS: Final = frozenset({"INR", "PKR", "BDT", "NPR", "LKR"})
+"""Currencies whose amounts are grouped as in India: ``1,23,456.78``."""
 _MINUS: Final = re.compile("[\u2212\u2010\u2011\u2013\ufe63\uff0d]")
-_MONEY_SIGN: Final = re.compile(r"^(?:[A-Z]{3}|[€$£¥])\s*|\s*(?:[A-Z]{3}|[€$£¥]|zł|kr\.?|Kč|Ft|lei)$")
+_MONEY: Final = (
+    "[A-Z]{3}(?![A-Za-z])|[A-Z]{0,3}[$\u00a2-\u00a5\u20a0-\u20cf]|[Kk]r\\.?|zł|Kč|Ft|lei|Rs\\.?|Fr\\.?|R|TL|円|元|원|лв\\.?|"
+    "грн\\.?|руб\\.?"
+)
+_BEFORE: Final = re.compile(rf"(?:(?P<sign>[+-])|(?P<money>{_MONEY}))\s*")
+_BEHIND: Final = re.compile(rf"\s*(?:(?P<sign>[+-]|(?<![A-Za-z])(?:(?:C[Rr]|D[Rr])\.?|[HS]))|(?P<money>{_MONEY}))$")
+"""``H`` and ``S``: credit and debit in German (``Haben``, ``Soll``)."""
+_INCOMING: Final = ("+", "CR", "H")
+_CURRENCIES: Final = {"€": "EUR", "₹": "INR", "₪": "ILS", "₺": "TRY", "₽": "RUB", "₴": "UAH", "₦": "NGN", "zł": "PLN"}
+"""The symbols of one currency each."""
 _SPREADSHEET: Final = re.compile(r"[0-9][.,][0-9]+E\+[0-9]+", re.IGNORECASE)
 """A long number that a spreadsheet has rounded; it is no longer a reference."""
 _HEADINGS: Final = 30
@@ -202,17 +217,16 @@ def _minor(text: str, decimal: str, currency: str, *, empty: bool = True) -> int
     """An amount in minor units. Thousands are grouped by three or not at all; any other separator is an error."""
     if not text and empty:
         return 0
-    plain = _MONEY_SIGN.sub("", _MINUS.sub("-", text)).strip()
-    sign = 1
-    if plain.startswith("(") and plain.endswith(")"):
-        sign, plain = -1, plain[1:-1].strip()
-    elif plain[:1] in ("-", "+"):
-        sign, plain = (-1 if plain[0] == "-" else 1), plain[1:].strip()
-    elif plain[-1:] in ("-", "+"):
-        sign, plain = (-1 if plain[-1] == "-" else 1), plain[:-1].strip()
+    sign, plain = _sign_and_number(text, currency)
     groups = _GROUPS + ("," if decimal == "." else ".")
     exponent = EXPONENTS[currency]
-    found = re.fullmatch(_FORM.format(groups=re.escape(groups), decimal=re.escape(decimal)), plain, re.ASCII)
+    found = re.fullmatch(
+        _FORM.format(
+            groups=re.escape(groups), decimal=re.escape(decimal), lakhs=_LAKHS if currency in _BY_LAKHS else "(?!)"
+        ),
+        plain,
+        re.ASCII,
+    )
     if (
         found is not None
         and len((found[2] or "").rstrip("0")) <= max(exponent, 0)
@@ -224,9 +238,26 @@ def _minor(text: str, decimal: str, currency: str, *, empty: bool = True) -> int
     raise _Unreadable(f"{text[:_SHOWN]!r} is not a valid amount in {currency}")
 
 
+def _sign_and_number(text: str, currency: str) -> tuple[int, str]:
+    """The sign of an amount, and its number without sign and currency."""
+    plain, sign = _MINUS.sub("-", unicodedata.normalize("NFKC", text)).strip(), 0
+    while True:
+        if plain.startswith("(") and plain.endswith(")"):
+            plain = f"-{plain[1:-1].strip()}"
+        if (found := _BEFORE.match(plain) or _BEHIND.search(plain)) is None:
+            return sign or 1, plain
+        if stated := found["sign"]:
+            if sign:
+                raise _Unreadable(f"{text[:_SHOWN]!r} has two signs")
+            sign = 1 if stated.upper().rstrip(".") in _INCOMING else -1
+        elif (code := _CURRENCIES.get(found["money"], found["money"])) != currency and code in EXPONENTS:
+            raise _Unreadable(f"{text[:_SHOWN]!r} is not in {currency}")
+        plain = (plain[: found.start()] + plain[found.end() :]).strip()
+
+
 def _day(text: str, taking: ColumnMapping) -> date | None:
-    """Parse a date in one of the mapping's formats, with or without a time after it."""
-    for tried in dict.fromkeys((text, text.split(" ")[0], text.split("T")[0])):
+    """Parse a date in one of the mapping's formats, with or without a time after it, or spaces in it."""
+    for tried in dict.fromkeys((text, text.split(" ")[0], text.split("T")[0], text.replace(" ", ""))):
         for form in taking.formats:
             try:
                 return datetime.strptime(tried, form).replace(tzinfo=UTC).date()

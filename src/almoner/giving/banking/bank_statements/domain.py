@@ -18,6 +18,7 @@ from almoner.kit import iso11649
 from almoner.kit.ids import encode_uuid
 from almoner.kit.money import MAX_MINOR, Money, currency_exponent
 from almoner.kit.states import Lifecycle
+from almoner.kit.text import typed_code
 
 _BANK_LINE: Final = Lifecycle(
     "bank_statement_line",
@@ -509,7 +510,11 @@ def _ensure_nothing_gone(
 
 def donation_request_references(movement: BankMovement) -> list[str]:
     """Donation request references that occur in the movement's texts."""
-    found = _DENSE_REQUEST.findall(_BETWEEN.sub("", movement.text.upper()))
+    return _donation_request_references(movement.text)
+
+
+def _donation_request_references(text: str) -> list[str]:
+    found = _DENSE_REQUEST.findall(typed_code(text))
     return list(dict.fromkeys(f"ALM-{one.translate(_MISREAD)}-{other.translate(_MISREAD)}" for one, other in found))
 
 
@@ -522,6 +527,11 @@ def end_to_end_ids(movement: BankMovement) -> list[str]:
     """Disbursements' end-to-end IDs that occur in the movement's texts."""
     found = _END_TO_END.findall(movement.text) or _DENSE_END_TO_END.findall(_BLANKS.sub("", movement.text))
     return list(dict.fromkeys(one.lower() for one in found))
+
+
+def contains_reference(text: str) -> bool:
+    """Whether a text names a donation or a donation request of ours."""
+    return bool(iso11649.find_references(text) or _donation_request_references(text))
 
 
 def duplicate_reason(movement: BankMovement, similar: Sequence[tuple[bool, BankMovement]]) -> OpenLineReason | None:

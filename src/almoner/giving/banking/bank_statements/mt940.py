@@ -4,6 +4,7 @@ Fields are found by their tags at the beginning of a line; field 61 is read by p
 agree, and by its marks after it. Field 86 has a dialect for each bank (``mt940_details``).
 """
 
+import codecs
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ _LOOKS_SO: Final = re.compile(rb"^[ \t]*(?:\{1:[^\r\n]*)?:?(?:20|25|60F|61|940):
 _SNIFFED: Final = 4096
 _BALANCE: Final = re.compile(r"\s*([CD])(\d{6})([A-Z]{3})?\s*([\d.]+(?:,\d*)?)", re.ASCII)
 _ENTRY: Final = re.compile(
-    r"(?P<value>\d{6})(?P<booked>\d{4}| {4})?\s*(?P<kind>[RE])?(?P<way>[CD])[A-Z]?\s*(?P<amount>[\d.]+(?:,\d*)?)"
+    r"(?P<value>\d{6})(?P<booked>\d{4}| {4})?\s*(?P<kind>[RE])?(?P<way>[CD])[A-Z]{0,3}\s*(?P<amount>[\d.]+(?:,\d*)?)"
     r"(?P<rest>.*)",
     re.ASCII | re.DOTALL,
 )
@@ -55,7 +56,7 @@ class _Unreadable(Exception):
 
 def is_mt940(content: bytes) -> bool:
     """Whether a file is in MT940 format."""
-    return _LOOKS_SO.search(content[:_SNIFFED].lstrip(b"\xef\xbb\xbf\x01")) is not None
+    return _LOOKS_SO.search(_as_utf8(content[:_SNIFFED]).lstrip(b"\xef\xbb\xbf\x01").replace(b"\r", b"\n")) is not None
 
 
 def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
@@ -78,11 +79,19 @@ def parse_statements(content: bytes) -> tuple[list[BankStatement], list[str]]:
 
 def _decoded(content: bytes) -> str:
     """Decode a file; files do not state their encoding: UTF-8 if valid, else the one that most banks use."""
+    content = _as_utf8(content)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = content.decode("cp1252", "replace")
     return _LONE_COLON.sub("\n:", text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", ""))
+
+
+def _as_utf8(content: bytes) -> bytes:
+    """A file in UTF-16, known by its byte order mark, in UTF-8."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16", "replace").encode()
+    return content
 
 
 def _messages(text: str) -> Iterator[_Message]:
