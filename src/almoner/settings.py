@@ -1,7 +1,7 @@
 """The deployment's settings, read from the environment (architecture 4).
 
-Each setting is the variable ``ALMONER_<NAME>``. ``read_settings`` reports all missing and unsafe settings at once;
-secrets have no defaults in production. In the sandbox the command line completes what is missing from files of the data
+Each setting is the variable ``ALMONER_<NAME>``. ``read_settings`` reports all missing and unsafe settings together;
+secrets have no defaults in production. In the sandbox the command line adds missing ones from files in the data
 directory.
 """
 
@@ -378,12 +378,12 @@ class Settings(BaseSettings):
 
     @property
     def drain_time(self) -> int:
-        """Seconds for which a server that is about to stop still accepts requests."""
+        """How many seconds a server that is about to stop still accepts requests."""
         return (0 if self.sandbox else 10) if self.drain_seconds is None else self.drain_seconds
 
     @property
     def is_loopback_only(self) -> bool:
-        """Whether only this machine can reach the API: deliveries to loopback are allowed then (architecture 6)."""
+        """Whether only this machine can reach the API: then webhooks may be sent to loopback (architecture 6)."""
         return self.host in _LOOPBACK_HOSTS
 
     @property
@@ -400,7 +400,7 @@ class Settings(BaseSettings):
 
     @property
     def uses_test_provider(self) -> bool:
-        """Whether the test payment provider takes the payments."""
+        """Whether the test payment provider processes payments."""
         return self.sandbox and self.stripe_secret_key is None
 
     @property
@@ -539,7 +539,7 @@ def unknown_settings(environment: Mapping[str, str] | None = None) -> list[str]:
 
 
 def passed_file_count(process: int) -> int:
-    """How many open files a service manager such as systemd has handed to this process."""
+    """How many open files a service manager such as systemd has passed to this process."""
     count = os.environ.get("LISTEN_FDS", "")
     return int(count) if count.isdecimal() and os.environ.get("LISTEN_PID") == str(process) else 0
 

@@ -1,6 +1,6 @@
-"""Parses and checks the values of settings; raises ValueError with the reason.
+"""Parse and check the values of settings; raises ValueError with the reason.
 
-Messages begin with ``must``: the variable's name is put before them.
+Messages start with ``must``: the variable's name is put before them.
 """
 
 import re
@@ -51,17 +51,17 @@ class StripeAccount(NamedTuple):
 
 
 def parse_words(value: object) -> object:
-    """Words separated by commas."""
+    """Parse words separated by commas."""
     return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
 
 
 def parse_rate_limit(value: object) -> object:
-    """``25/50``: 25 per second, 50 at once."""
+    """Parse ``25/50``: 25 per second, bursts of 50."""
     return rates.parse_rate(value) if isinstance(value, str) else value
 
 
 def parse_networks(value: object) -> object:
-    """Networks separated by commas."""
+    """Parse networks separated by commas."""
     listed = parse_words(value)
     if not isinstance(listed, list):
         return listed
@@ -72,7 +72,7 @@ def parse_networks(value: object) -> object:
 
 
 def parse_source_addresses(value: object) -> object:
-    """IP addresses or networks separated by commas."""
+    """Parse IP addresses or networks separated by commas."""
     listed = parse_words(value)
     try:
         for word in listed if isinstance(listed, list) else ():
@@ -83,7 +83,7 @@ def parse_source_addresses(value: object) -> object:
 
 
 def check_master_key(value: SecretStr) -> SecretStr:
-    """32 bytes in base64."""
+    """Check that the key is 32 bytes in base64."""
     try:
         length = len(b64decode(value.get_secret_value(), validate=True))
     except NotBase64:
@@ -94,7 +94,7 @@ def check_master_key(value: SecretStr) -> SecretStr:
 
 
 def check_database_url(value: SecretStr) -> SecretStr:
-    """The URL of a PostgreSQL database; with several servers, the one that accepts writes."""
+    """Check the URL of a PostgreSQL database; with several servers, the one that accepts writes is used."""
     text = value.get_secret_value()
     try:
         parts = urlsplit(text)

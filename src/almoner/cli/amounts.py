@@ -12,12 +12,12 @@ _AMOUNT: Final = re.compile(r"\d{1,16}(\.\d{1,4})?", re.ASCII)
 
 
 def format_decimal(minor: int, currency: str) -> str:
-    """``1234`` ``GBP`` as ``12.34``; below zero with a minus."""
+    """Format ``1234`` ``GBP`` as ``12.34``, with a minus below zero."""
     return f"{Decimal(minor).scaleb(-currency_exponent(currency)):,f}"
 
 
 def format_amount(money: Money) -> str:
-    """``12.34 GBP``."""
+    """Format as ``12.34 GBP``."""
     return f"{format_decimal(money.minor, money.currency)} {money.currency}"
 
 

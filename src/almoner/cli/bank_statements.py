@@ -63,7 +63,7 @@ async def import_statement(
     own = payment_files.load_own_accounts(ours) if ours else None
     form = bank_statements.load_mapping(mapping) if mapping else None
     async with operator_transaction(database, "finance") as (_, officer):
-        pass  # refused before anything is kept
+        pass  # check the operator before storing anything
 
     async def record(tx: Tx, statements: Sequence[BankStatement], looked: ImportProgress) -> None:
         named_so = ", ".join(one.reference for one in statements)[:200] or "empty"

@@ -64,7 +64,7 @@ def machine_account() -> str:
     """The operating system account that runs the command."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:  # a container may run as a number alone
+    except KeyError:  # in a container, the user ID may have no name
         return f"uid {os.getuid()}"
 
 
@@ -165,7 +165,7 @@ async def _who(database: Database, *roles: OperatorRole) -> Callable[[Tx], Await
         return Caller(Actor("operator", tx.ids.text(operators.ID, person.id)), person)
 
     async with database.write() as tx:
-        await operators.authenticate(tx, token)  # noted also when the command is refused afterwards
+        await operators.authenticate(tx, token)  # recorded even if the command is refused afterwards
     return who
 
 

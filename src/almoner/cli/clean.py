@@ -9,7 +9,7 @@ import typer
 from almoner import settings
 from almoner.platform.database import postgres
 
-# Only what Almoner makes: the data folder may be one that holds other things too.
+# Only what Almoner creates: the data folder may contain other things, too.
 _OURS = (
     "pg[0-9][0-9]",
     "pg[0-9][0-9].*",

@@ -23,11 +23,11 @@ from almoner.platform.outbound.addresses import network_of_client
 _MOST_CONNECTIONS: Final = 10_000
 _VERSIONS: Final = frozenset({"1.0", "1.1"})
 _HOST: Final = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Fa-fv:.]+\])(?::[0-9]{0,5})?")
-_SLOW_READERS: Final = 3  # times as long as a head may take, an answer may lie unread
-_RATED_SECONDS: Final = 2.0  # of a body, before it counts as slow
+_SLOW_READERS: Final = 3  # a response may stay unread for this many times the time limit of a head
+_RATED_SECONDS: Final = 2.0  # seconds of a body before it can count as slow
 _MOST_COMPARED: Final = 500
-_UNREAD_BYTES: Final = 16 * 1024  # of an answer; the rest waits
-REST_SECONDS: Final = 75.0  # between an answer and the next request
+_UNREAD_BYTES: Final = 16 * 1024  # of a response; the rest waits
+REST_SECONDS: Final = 75.0  # seconds between a response and the next request
 
 
 def request_head_violation(version: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
@@ -64,7 +64,7 @@ class ConnectionLimits:
         """Limits based on the file descriptors: half are for connections, and half of those for any one address."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = 2 * _MOST_CONNECTIONS
-        with suppress(ValueError, OSError):  # what we may not have, we do without
+        with suppress(ValueError, OSError):  # keep the current limit if it cannot be raised
             resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted if hard < 0 else min(wanted, hard)), hard))
             soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         connections = min(soft // 2, _MOST_CONNECTIONS)
@@ -151,7 +151,7 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
         super().__init__(**given)
         self._open = connections
         self._limits = connections.limits
-        self._aimless = 0  # bytes that came since the last that ended a head or belonged to a body
+        self._aimless = 0  # bytes received since the last that ended a head or belonged to a body
         self._advanced = False
         self._in_body = False
         self._refused = False
@@ -225,7 +225,7 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
         """All headers of the request have been received."""
         self._violation = request_head_violation(self.parser.get_http_version(), self.headers)
         if self._violation is not None:
-            raise ValueError(self._violation)  # which the parser passes on as an error of its own
+            raise ValueError(self._violation)  # the parser passes it on as an error of its own
         self._advanced = self._in_body = self.has_asked = True
         self._resting_since = None
         super().on_headers_complete()
@@ -275,7 +275,7 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
             held_up = self.flow.read_paused or self.cycle.waiting_for_100_continue or self.cycle.response_complete
             enough = held_up or self._received >= self._limits.seconds * self._limits.body_rate
         else:
-            enough = self.is_busy  # the next request's head, behind an answer that is under way
+            enough = self.is_busy  # the next request's head, while a response is under way
         if enough:
             self.since, self._received = now, 0
         return not enough

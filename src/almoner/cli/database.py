@@ -99,7 +99,7 @@ async def use_database(complete: Settings, use: Callable[[Database, CopyFinding]
     try:
         await key_check.ensure_master_key(database)
         found = await copy_detection.inspect_for_command(database, build_storage(complete), complete.dsn)
-        # A sandbox may live ahead of real time; what a command does happens at that time, too.
+        # A sandbox's clock may be ahead of real time; commands use that time, too.
         async with database.read() as tx:
             clock.set_offset((await business_clock.read_offset(tx)).ahead)
         return await use(database, found)

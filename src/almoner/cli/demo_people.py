@@ -34,7 +34,7 @@ class DemoPerson:
     app: bool = True
 
 
-# Two reviewers and two of finance, so that what takes two can be tried out; the first one administers as well.
+# Two reviewers and two finance operators, so that two-person approval can be tried; the first is also an administrator.
 _DEMO_OPERATORS: Final = (
     DemoPerson("ada@operators.example", "Ada Operator", ("administrator", "finance", "reviewer")),
     DemoPerson("bo@operators.example", "Bo Operator", ("finance", "reviewer")),
@@ -107,7 +107,7 @@ async def _add_app(db: Database, person: Person) -> str:
         secret = (await authenticators.begin_setup(tx, person, "Almoner")).secret.replace(" ", "")
         earlier = pyotp.TOTP(secret, interval=STEP_SECONDS).at(
             tx.real_now, counter_offset=-1
-        )  # the code of now is left
+        )  # leave the current code unused
         await authenticators.confirm_setup(tx, person, earlier, MACHINE.audit_context)
     return secret
 
@@ -116,7 +116,7 @@ async def _token(db: Database, person: Person, known: str | None) -> str | None:
     if not person.active:
         return None
     async with db.write() as tx:
-        with suppress(TokenRefused):  # it expired, or was revoked
+        with suppress(TokenRefused):  # it has expired, or was revoked
             if known and (await operators.authenticate(tx, known))[0].id == person.id:
                 return known
         _, secret = await operators.create_token(tx, MACHINE.audit_context, person, "demo", MAX_TOKEN_LIFETIME)

@@ -70,7 +70,7 @@ async def run_disbursements(database: Database) -> Output:
     """
     line = ProgressLine()
     async with operator_transaction(database, "finance") as (_, officer):
-        pass  # refused before anything is sent
+        pass  # check the operator before sending anything
 
     async def record(tx: Tx, ran: RunResult) -> None:
         sent = sum(sums.disbursements for sums in ran.sent.values())

@@ -33,7 +33,7 @@ async def create_requests(database: Database) -> Output:
     A worker also does this automatically every day after midnight UTC.
     """
     async with operator_transaction(database, "finance") as (_, officer):
-        pass  # refused before anybody is asked
+        pass  # check the operator before creating anything
 
     async def record(tx: Tx, ran: RunResult) -> None:
         await officer.record_audit_entry(

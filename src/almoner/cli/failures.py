@@ -96,7 +96,7 @@ def explain_error(error: BaseException) -> str | None:
         return f"There is no {error}: see {listed}."
     if isinstance(error, OSError) and (in_files := _explain_file_error(error)) is not None:
         return in_files
-    if (original := getattr(error, "orig", None)) is not None:  # as SQLAlchemy wraps what `migrate` meets
+    if (original := getattr(error, "orig", None)) is not None:  # as SQLAlchemy wraps errors of `migrate`
         error = original.__cause__ or original
     return _explain_database_error(error)
 
@@ -107,7 +107,7 @@ def _explain_file_error(error: OSError) -> str | None:
     if isinstance(error, FileNotFoundError | NotADirectoryError | IsADirectoryError) and error.filename is not None:
         return f"{error.filename} cannot be used ({error.strerror}): check the path."
     if isinstance(error, PermissionError) and PurePath(str(error.filename)).parent.name == ".postgresql":
-        return (  # as the database driver looks for a client certificate
+        return (  # the database driver looks for a client certificate
             f"{error.filename} cannot be read ({error.strerror}): set HOME to the home folder of the account that runs "
             "this command."
         )
@@ -121,7 +121,7 @@ def _explain_file_error(error: OSError) -> str | None:
 
 def _explain_database_error(error: BaseException) -> str | None:
     """Database and connection pooler errors that an operator can fix."""
-    text = " ".join(str(error).split())  # details are lines of their own
+    text = " ".join(str(error).split())  # details are on lines of their own
     for kinds, quoted, sentence in _DATABASE_SENTENCES:
         if isinstance(error, kinds) and quoted in text:
             return sentence.format(database=_database(error), text=text or type(error).__name__)

@@ -117,7 +117,7 @@ def reindex() -> None:
     async def run(database: Database) -> ReindexReport:
         who = await administrator_lookup(database)
         async with database.write() as tx:
-            await who(tx)  # refused before the minutes that it takes, and again when all is done
+            await who(tx)  # check the operator before the minutes of work, and again at the end
 
         async def record(tx: Tx, done: ReindexReport) -> None:
             officer = await who(tx)

@@ -241,7 +241,7 @@ async def import_status(
     """
     content = file.read_bytes()
     async with operator_transaction(database, "finance") as (_, officer):
-        pass  # refused before anything is done
+        pass  # check the operator before doing anything
 
     async def record(tx: Tx, sent: PaymentFile, counts: dict[BankOutcome, int]) -> None:
         reported = {verdict.value: count for verdict, count in counts.items()}

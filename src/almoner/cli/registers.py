@@ -81,7 +81,7 @@ def import_register(
     async def load(database: Database) -> RegisterImport:
         who = await administrator_lookup(database)
         async with database.write() as tx:
-            officer = await who(tx)  # refused before the minutes that it takes, and again when all is in place
+            officer = await who(tx)  # check the operator before the minutes of work, and again at the end
             if (entered := await registers_flows.declare_registry(tx, reader)) is not None:
                 named = {"name": entered.name, "country": entered.country_code, "by": reader.code}
                 await officer.record_audit_entry(tx, DEPLOYMENT, "registry.added", entered.code, **named)

@@ -220,7 +220,7 @@ async def request_evidence(
         handler = REVIEW_HANDLERS[kind]
         if evidence is None:
             offered = await evidence_requests.list_requestable(tx, kind, subject_id)
-            await reviews.view_review(tx, handler, subject_id)  # there is such a case
+            await reviews.view_review(tx, handler, subject_id)  # raises if there is no such case
             return Table(("evidence",), [[one] for one in offered])
         asked = await evidence_requests.request_evidence(tx, handler, kind, subject_id, evidence, officer.id)
     await officer.record_audit_entry(tx, asked.partner_id, "review.evidence_requested", subject, evidence=evidence)

@@ -108,10 +108,10 @@ async def _ensure_app_role(owner_dsn: str) -> None:
         if not await connection.fetchval(
             "select exists (select from pg_roles where rolname = $1)", migrations.APP_ROLE
         ):
-            with suppress(asyncpg.DuplicateObjectError, asyncpg.UniqueViolationError):  # by another start
+            with suppress(asyncpg.DuplicateObjectError, asyncpg.UniqueViolationError):  # another start created it
                 await connection.execute(f"create role {migrations.APP_ROLE} nologin")
     except asyncpg.InsufficientPrivilegeError:
-        return  # `migrate` says what an administrator has to do
+        return  # `migrate` says what an administrator must do
     finally:
         await connection.close()
 

@@ -56,7 +56,7 @@ async def import_settlement(
         line.show(f"{progress.done:,} of {progress.lines:,} lines, {progress.per_second:,.0f} rows/s")
 
     async with operator_transaction(database, "finance") as (_, officer):
-        pass  # refused before anything is booked
+        pass  # check the operator before booking anything
 
     async def record(tx: Tx, settlement: Settlement) -> None:
         reported = {"reference": settlement.reference, "sha256": sha256(content).hexdigest()}

@@ -159,7 +159,7 @@ def _open_standard_streams() -> None:
 def _is_text(argument: str) -> bool:
     try:
         argument.encode()
-    except UnicodeEncodeError:  # what is no UTF-8 comes as lone surrogates
+    except UnicodeEncodeError:  # invalid UTF-8 arrives as lone surrogates
         return False
     return True
 
@@ -201,7 +201,7 @@ def exit_with_reason() -> Iterator[None]:
         _discard_output()
         sys.exit(1)
     except Exception as error:
-        reported = import_module("almoner.cli.failures").explain_error(error)  # few commands fail
+        reported = import_module("almoner.cli.failures").explain_error(error)  # imported here: few commands fail
         if reported is None:
             raise
         typer.echo(reported, err=True)

@@ -66,7 +66,7 @@ def import_list(
     async def load(database: Database) -> WatchlistImport:
         who = await administrator_lookup(database)
         async with database.write() as tx:
-            await who(tx)  # refused before the seconds that it takes, and again when all is read
+            await who(tx)  # check the operator before the import, and again at the end
 
         async def record(tx: Tx, done: WatchlistImport) -> None:
             officer = await who(tx)

@@ -18,7 +18,7 @@ class WriteCoalescingTransport:
         self._transport = transport
         self._loop = loop
         self._held = b""
-        self.is_closing = transport.is_closing  # asked of every request
+        self.is_closing = transport.is_closing  # called for every request
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
@@ -52,5 +52,5 @@ class WriteCoalescingHttpProtocol(HttpToolsProtocol):
     """For ``uvicorn.Config(http=...)``."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client has come."""
+        """A client has connected."""
         super().connection_made(cast("asyncio.Transport", WriteCoalescingTransport(transport, self.loop)))

@@ -59,10 +59,10 @@ def capitalised(text: str) -> str:
 class ConsoleServices:
     """The services that the console needs besides the database.
 
-    ``scanner`` and ``own_accounts`` (our bank accounts by currency): None if none are configured.
-    ``preview_emails``: makes a decision, collects the emails that applicants would get, and rolls the decision back.
-    ``dossiers``: by the type of identifiers. ``register_sources``, ``watchlist_sources``: the codes of the formats
-    that can be read. ``rate_limits``: of partners that have none of their own.
+    ``scanner`` and ``own_accounts`` (our bank accounts by currency): None if none are configured. ``preview_emails``:
+    makes a decision, collects the emails that applicants would get, and rolls the decision back. ``dossiers``: by ID
+    type. ``register_sources``, ``watchlist_sources``: the codes of the formats that can be read. ``rate_limits``: of
+    partners without limits of their own.
     """
 
     blobs: BlobStore

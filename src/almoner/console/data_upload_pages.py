@@ -148,7 +148,7 @@ class UploadPages:
                     sha256=uploaded.sha256.hex(),
                     forced=new.forced,
                 )
-        except Problem:  # nothing was committed; after anything else it may have been, and the sweep looks
+        except Problem:  # nothing was committed; after other errors something may have been, and the sweep checks
             with suppress(StorageUnavailable):
                 await blobs.remove(key)
             raise

@@ -361,7 +361,7 @@ class PaymentFilePages:
         return FileContent(f"{file.message_id}.xml", "application/xml", content)
 
     async def import_answer(self, visitor: Visitor) -> Response:
-        """Import the bank's status report (pain.002), and say what it did."""
+        """Import the bank's status report (pain.002), and show its effects."""
         reported: StatusReportResult | None = None
         problems: dict[str, str] = {}
         refused = ""

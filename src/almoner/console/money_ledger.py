@@ -248,7 +248,7 @@ class LedgerPages:
         )
 
     def _beancount_name(self, account: LedgerAccount) -> str:
-        """``Liabilities:Donations:01K...:USD``: parts begin with a capital or a figure, and have no underscore."""
+        """``Liabilities:Donations:01K...:USD``: parts start with a capital or a digit, and have no underscore."""
         parts = [_BEANCOUNT[account.kind]]
         if account.provider:
             parts.append("-".join(part.capitalize() for part in account.provider.split("_") if part))

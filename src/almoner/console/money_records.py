@@ -245,7 +245,7 @@ async def names_of_organisations(tx: Tx, given: Iterable[tuple[UUID | None, UUID
 
 
 async def names_of_deciders(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
-    """A function from who decided to the name to show: an operator's, or else the recorded one (rule, nonprofit)."""
+    """A function that returns the name of who decided: an operator, or the recorded one (rule, nonprofit)."""
     names = await operators.find_display_names(tx, deciders)
     return lambda by: names.get(by, by) if by else None
 

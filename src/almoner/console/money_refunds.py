@@ -238,7 +238,7 @@ class RefundPages:
             return page_by_position(rows, query.limit, await refunds.count_unsent(tx))
 
     async def show(self, visitor: Visitor) -> Response:
-        """One refund."""
+        """Show a refund."""
         async with self._context.db.read() as tx:
             shown = await _KIND.find(self._context, tx, visitor)
             one = shown.refund

@@ -268,7 +268,7 @@ class UnallocatedPaymentPages:
             return build_list_page(tx, _TYPE, rows, query.limit, total)
 
     async def show(self, visitor: Visitor) -> Response:
-        """One payment."""
+        """Show an unallocated payment."""
         async with self._context.db.read() as tx:
             held = await _KIND.find(self._context, tx, visitor)
             decisions = await suspense.list_decisions(tx, [held.id])

@@ -200,7 +200,7 @@ class _Acts:
         return self._action("brand/clear", "Remove branding", "Remove colour and logo", sentences, fields, change)
 
     def scim(self) -> ConsoleAction:
-        """Whether SCIM keys work."""
+        """The action to allow or block SCIM keys."""
 
         async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActionField]:
             return [ActionField("allowed", "SCIM", "choice", choices=_YES_NO, value=_yes(account.scim_enabled))]
@@ -214,7 +214,7 @@ class _Acts:
         return self._action("scim", "SCIM", "Save", sentences, fields, change)
 
     def receipt_issuer(self) -> ConsoleAction:
-        """Set the issuer of receipts."""
+        """The action to set the issuer of receipts."""
 
         async def fields(tx: Tx, account: PartnerAccount) -> Sequence[ActionField]:
             with _refused("name"):

@@ -90,7 +90,7 @@ class DecisionPages:
         try:
             mails = await self._context.services.preview_emails(tx, subject, decide)
         except (ReviewRefused, Problem):
-            return page  # why, is said to who decides nevertheless
+            return page  # the page says why; a decision is still possible
         if not mails:
             return replace(page, sentences=[*page.sentences, "No email is sent about this decision now."])
         return replace(page, mails=[(EMAIL_TITLE, email_text(one)) for one in mails])

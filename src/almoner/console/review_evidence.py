@@ -65,7 +65,7 @@ class EvidencePages:
         try:
             mails = await self._context.services.preview_emails(tx, view.subject, ask, "missing")
         except (ReviewRefused, Problem):
-            return page  # why, is said to who sends it nevertheless
+            return page  # the page says why; sending is still possible
         return replace(page, mails=[(EMAIL_TITLE, email_text(one)) for one in mails])
 
     async def _perform(self, tx: Tx, visitor: Visitor, values: Mapping[str, str]) -> str:

@@ -142,10 +142,9 @@ class StatusPage:
         return Response(rendered.json, headers=headers, media_type="application/json")
 
     async def _current(self) -> RenderedStatus:
-        """The cached or newly rendered status; one request renders it for all that wait.
+        """The cached or newly rendered status; concurrent requests render it only once.
 
-        If the database is unavailable, the last one, with the time when it was rendered. Raises ConnectionUnavailable
-        if there is none.
+        If the database is unavailable, the last status with its time. Raises ConnectionUnavailable if there is none.
         """
         if self._is_due():
             async with self._rendering:
@@ -202,7 +201,7 @@ def _write_files(folder: Path, rendered: RenderedStatus) -> None:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
-                os.fchmod(descriptor, _MODE)  # the proxy runs as somebody else
+                os.fchmod(descriptor, _MODE)  # the proxy runs as another user
             Path(unfinished).replace(folder / name)
         finally:
             Path(unfinished).unlink(missing_ok=True)

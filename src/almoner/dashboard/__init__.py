@@ -1,1 +1,1 @@
-"""The partner's dashboard: donations, validations and events where a partner's people work every day."""
+"""The partner's dashboard: where members see and manage donations, validations and events."""

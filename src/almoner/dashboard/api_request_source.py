@@ -1,4 +1,4 @@
-"""The request log as records of a list: requests that the partner's API keys made."""
+"""The request log as a record list: requests made with the partner's API keys."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -121,11 +121,11 @@ _PARAMETERS: Final[Mapping[str, tuple[str, Callable[[Tx, str], object | None], s
     "startDate": ("since", _moment, "a date such as 2026-11-21"),
     "endDate": ("before", _moment, "a date such as 2026-11-21"),
 }
-"""By parameter: the filter's field, its parser (None if invalid), and what it must be."""
+"""By parameter: the filter's field, its parser (returns None if invalid), and a description of valid values."""
 
 
 def _parse_cursor(text: str) -> UUID:
-    """The request before which a page begins. Raises CallRefused."""
+    """Parse the ID before which a page starts. Raises CallRefused."""
     found = parse_request_id(text)
     if found is None:
         raise CallRefused(400, "incorrect_params", ["query.cursor is not one of this list"])

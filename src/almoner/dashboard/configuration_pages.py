@@ -1,4 +1,4 @@
-"""The hosted form of a submission configuration as applicants will see it, before it is saved."""
+"""Preview the hosted form of a submission configuration before it is saved."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,7 +24,7 @@ _LONGEST_NAME = 255
 
 
 class FormPreview(Protocol):
-    """Renders a page of the hosted form for a frame of ours."""
+    """Renders a page of the hosted form for one of our frames."""
 
     def __call__(
         self,
@@ -33,12 +33,12 @@ class FormPreview(Protocol):
         language: Language,
         page: Literal["start", "questions"] = "start",
     ) -> Response:
-        """The page."""
+        """Render the page."""
         ...
 
 
 class ConfigurationPages:
-    """The page in the frame."""
+    """The preview page, shown in a frame."""
 
     def __init__(self, context: PageContext, render: FormPreview) -> None:
         self._context = context

@@ -1,4 +1,4 @@
-"""The page of a disbursement: which donations it pays, with what each comes to, as a page and as a file."""
+"""The page of a disbursement: its donations with their amounts, as a page and as a file."""
 
 from collections.abc import AsyncIterator
 from typing import Final
@@ -37,7 +37,7 @@ class DisbursementPages:
         ]
 
     async def show(self, visitor: Visitor) -> Response:
-        """The disbursement, and the first of its donations."""
+        """Show a disbursement and the first of its donations."""
         record = await self._records.get_record(visitor, DISBURSEMENTS)
         async with self._context.db.read() as tx:
             disbursement_id = self._context.parse_id("disbursement", record["id"])
@@ -63,12 +63,12 @@ class DisbursementPages:
         )
 
     async def download(self, visitor: Visitor) -> Response:
-        """All donations of the disbursement; the last column sums to its amount."""
+        """Download all donations of the disbursement; the last column sums to its amount."""
         record = await self._records.get_record(visitor, DISBURSEMENTS)
         return await file_response(self._lines(record["id"]), f"{record['id']}.csv")
 
     async def _lines(self, name: str) -> AsyncIterator[bytes]:
-        """Batch by batch: no connection is held while somebody reads slowly."""
+        """The lines of the file, read in batches, so that a slow download holds no connection."""
         yield csv_line(_COLUMNS)
         disbursement_id, after = self._context.parse_id("disbursement", name), None
         while True:

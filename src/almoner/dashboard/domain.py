@@ -1,4 +1,4 @@
-"""Permissions of members on the dashboard, and declarations of record lists: pure."""
+"""Permissions of members on the dashboard, and declarations of record lists; pure."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -79,7 +79,7 @@ EXPORT_RETENTION: Final = timedelta(days=7)
 """How long a file that a job prepared can be downloaded."""
 
 VIEW_RETENTION: Final = timedelta(days=395)
-"""How long it is kept who looked at which donor's data: thirteen months."""
+"""How long views of donors' data are recorded: thirteen months."""
 
 REPORT_READERS: Final[frozenset[Role]] = frozenset({"owner", "finance"})
 """The roles that may read financial reports and close months."""
@@ -125,17 +125,19 @@ FieldKind = Literal[
     "category",
     "configuration",
 ]
-"""``codes``: several between commas; ``lines``, ``amounts``: one on each line. ``day``: from its beginning;
-``last_day``: to its end. ``nonprofits``: chosen by a search within the form."""
+"""``codes``: several, separated by commas. ``lines``, ``amounts``: one per line.
+
+``day``: from its start; ``last_day``: to its end. ``nonprofits``: selected by a search within the form.
+"""
 Area = Literal["Donations", "Nonprofits", "Validations", "Developers"]
 
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One field of a form. ``member``: the member of the call's body; ``hint``: the end of its hint's key.
+    """One field of a form. ``member``: the member of the request body; ``hint``: the end of its hint's key.
 
-    ``choices``: the values of a kind with few. ``named``: the member whose label it has, where not its own.
-    ``initial``: what a new record has that says nothing of it.
+    ``choices``: the values of a kind with few. ``named``: the member whose label it uses, if not its own. ``initial``:
+    the value in a form for a new record.
     """
 
     member: str
@@ -164,9 +166,9 @@ class RecordForm:
 class RecordAction:
     """An action on a record after confirmation: ``POST`` to its ``path``, or ``PATCH`` of the record.
 
-    Its label, what will happen and what has happened then are texts of the list. ``statuses``: the values of ``member``
-    with which it is offered; none: always. ``fresh``: only to who has just proved who they are. ``fields``: what is
-    asked for. ``sets``: what it changes besides.
+    Its label, effects and success message are texts of the list. ``statuses``: the values of ``member`` for which it is
+    offered; none: always. ``fresh``: requires a recent reauthentication. ``fields``: what the form asks for. ``sets``:
+    further members that it changes.
     """
 
     path: str
@@ -179,13 +181,13 @@ class RecordAction:
     member: str = "status"
 
     def is_offered(self, record: Mapping[str, object]) -> bool:
-        """Whether the record is such that it can be done."""
+        """Whether the action is available for the record."""
         return not self.statuses or record.get(self.member) in self.statuses
 
 
 @dataclass(frozen=True, slots=True)
 class SortOrder:
-    """The order in which a list is shown. Without ``column``, which a list may not show: newest first."""
+    """The order of a list. ``column``: may be one that the list does not show; empty: newest first."""
 
     column: Column | None = None
     ascending: bool = False
@@ -216,9 +218,9 @@ class SortOrder:
         return "dashboard.list.oldest" if self.ascending else "dashboard.list.newest"
 
     def of_column(self, column: Column) -> "SortOrder":
-        """The order that the column's head leads to: from A, the first status or day, the newest or the largest on.
+        """The order that the column's head links to: A to Z, first status or day, newest or largest first.
 
-        Then it is turned round.
+        If the list has that order already, the reverse.
         """
         if column == self.column:
             return SortOrder(column, not self.ascending)
@@ -227,11 +229,11 @@ class SortOrder:
 
 @dataclass(frozen=True, slots=True)
 class RecordList:
-    """A list of records with the page of each record.
+    """A list of records, and the page of each record.
 
-    ``path``: under the account's address; ``call``: the API's list, whose scope and filters decide; empty where the
-    dashboard has a source of its own. ``id_type``: of its records (settled 1); its texts are named by it. ``noted``: it
-    has a text above it that everybody is told. ``form``: of a new one.
+    ``path``: below the account's path. ``call``: the API's list, whose scope and filters apply; empty if the dashboard
+    has a source of its own. ``id_type``: of its records (settled 1); its texts are named after it. ``noted``: it has a
+    text above it for everybody. ``form``: for a new record.
     """
 
     area: Area
@@ -245,18 +247,18 @@ class RecordList:
     actions: tuple[RecordAction, ...] = ()
     noted: bool = False
     counted: bool = True
-    """Whether it is known how many records match."""
+    """Whether the number of matching records is known."""
     paged: bool = True
-    """Whether the call returns it page by page."""
+    """Whether the API call returns it in pages."""
     template: str = "record.html"
     """The template of a record's page."""
     image: str = ""
-    """The name of its records' picture: of the call that takes it, and of the page that sends it."""
+    """The name of its records' image: in the API call that uploads it, and in the path of the upload page."""
     preview: bool = False
-    """Whether its forms show what they make, from ``preview`` under the record's address."""
+    """Whether its forms have a preview, at ``preview`` below the record's path."""
 
     def label_of(self, member: str) -> str:
-        """The member whose label a member of its records shows."""
+        """The member whose label is used for a member of its records."""
         return next((column.label for column in self.columns if column.member == member), member)
 
     @property
@@ -279,7 +281,7 @@ class RecordList:
         return next((one.choices for one in self.filters if one.parameter == "status"), ())
 
     def sortable(self, filters: Collection[str]) -> list[Column]:
-        """The columns that it can be sorted by while these filters are set."""
+        """The columns by which the list can be sorted with these filters."""
         by_status = self.statuses and "status" not in filters
         return [
             one
@@ -297,7 +299,7 @@ class RecordList:
 
 @dataclass(frozen=True, slots=True)
 class SavedView:
-    """A person's view of a list by name. ``list``: its path; ``query``: the filters, as its address has them."""
+    """A member's saved view of a list. ``list``: its path; ``query``: the filters as in the list's URL."""
 
     id: UUID
     list: str
@@ -307,9 +309,11 @@ class SavedView:
 
 @dataclass(frozen=True, slots=True)
 class CsvExport:
-    """A list as a file that a job prepares for one person. ``list``, ``query``: as of a saved view, with the order.
+    """A list as a CSV file that a job prepares for one person.
 
-    ``shows_donors``: whether it says who donors are. ``storage_key``: where the file lies, once it is ready.
+    ``list``, ``query``: like a saved view's, with the order.
+
+    ``shows_donors``: whether it names donors. ``storage_key``: the file's key in the storage, once it is ready.
     """
 
     id: UUID

@@ -1,4 +1,4 @@
-"""The page of a donation, and what its people do there: refund it, or send its receipt again."""
+"""The page of a donation, and its actions: refund it, reassign it, or resend its receipt."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -51,7 +51,7 @@ class DonationPages:
         self._rules = rules
 
     def routes(self) -> list[Route]:
-        """Starlette routes. Who moves money has just proved who they are."""
+        """Starlette routes. Moving money requires a recent reauthentication."""
         context, path = self._context, f"{DONATIONS.path}/{{id}}"
         readers, writers = sorted(roles_with_scope(DONATIONS.scope)), sorted(roles_with_scope(_WRITE))
         return [
@@ -156,7 +156,7 @@ class DonationPages:
         )
 
     async def _reassign(self, tx: Tx, visitor: Visitor, donation: Record, entered_values: Mapping[str, str]) -> None:
-        """Raises Problem."""
+        """Reassign the donation as entered. Raises Problem."""
         organisation_id = tx.ids.parse("organisation", entered_values["organisationId"])
         if organisation_id is None:
             raise UnknownOrganisation
@@ -177,7 +177,7 @@ class DonationPages:
         )
 
     async def resend_receipt(self, visitor: Visitor) -> Response:
-        """Send the donor's receipt again, once that is confirmed; not while it is on its way."""
+        """Resend the donor's receipt after confirmation, unless it is being sent already."""
         donation = await self._records.get_record(visitor, DONATIONS)
         own = f"{visitor.place.home}{DONATIONS.path}/{donation['id']}"
         if not visitor.form:

@@ -1,4 +1,4 @@
-"""CSV files of large lists: asking for one, those that a person has, and downloading them."""
+"""CSV files of large lists: request one, list the person's files, and download them."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -47,7 +47,7 @@ class ExportPages:
         ]
 
     async def show(self, visitor: Visitor) -> Response:
-        """The person's files; the list that the address names can be had as one. A posted form asks for it."""
+        """Show the person's files, and the list named in the URL, which can be exported. A POST requests its file."""
         if visitor.form:
             return await self._request(visitor)
         declared, query = _wanted(visitor, visitor.query.get("list", ""), visitor.query.get("query", ""))
@@ -93,7 +93,7 @@ class ExportPages:
             try:
                 total = await self._files.count(visitor, declared, QueryParams(query))
             except CallRefused:
-                declared = None  # the list says what is wrong with its filters
+                declared = None  # the list reports invalid filters
         async with self._context.db.read() as tx:
             own = await store_exports.list_exports(tx, partner_of_visitor(visitor), visitor.person.id)
             shown = [one for one in own if one.expires_at > tx.now]
@@ -116,7 +116,7 @@ class ExportPages:
 
 
 def _wanted(visitor: Visitor, path: str, query: str) -> tuple[RecordList | None, str]:
-    """The list that is asked for, None where the visitor may not have it, and its filters and order."""
+    """(requested list, its filters and order); the list is None if the visitor may not export it."""
     declared = _LISTS.get(path)
     if declared is None or not exports.may_export(visitor.person, declared):
         return None, ""

@@ -1,4 +1,4 @@
-"""Large lists as CSV files: a job prepares each for who asked, and it is deleted seven days later."""
+"""Large lists as CSV files: a job prepares each for its requester, and it is deleted seven days later."""
 
 import tempfile
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ from almoner.platform.pages.translations import TranslationCatalogues
 
 PATH: Final = "/exports"
 MOST_EXPORTS: Final = 20
-"""Files of one partner at a time."""
+"""The most files of one partner at a time."""
 _MOST_RECORDS: Final = 5_000_000
 _LONGEST: Final = timedelta(hours=3)
 _STORAGE_WAIT: Final = timedelta(minutes=5)
@@ -70,7 +70,7 @@ file_tasks: Final = TasksWith[JobDependencies]()
 
 
 def may_export(person: Person, record_list: RecordList) -> bool:
-    """Whether the person may have the list as a file."""
+    """Whether the person may export the list."""
     return person.has_role(*EXPORTERS[record_list.area]) and has_scope(person.roles, record_list.scope)
 
 
@@ -106,7 +106,7 @@ async def request_export(tx: Tx, member: Member, record_list: RecordList, query:
 
 @file_tasks.job(PREPARE, limit=_LONGEST)
 async def build_export_file(dependencies: JobDependencies, context: JobContext, job: JobOf[ExportJobDetails]) -> Result:
-    """Write the file with what its person may see now. After a crash, it starts over."""
+    """Write the file with the records that its requester may see now. After a crash, it starts over."""
     partner = Partner(job.details.partner)
     async with context.db.read() as tx:
         export = await store_exports.find_export(tx, partner, job.details.export)
@@ -120,7 +120,7 @@ async def build_export_file(dependencies: JobDependencies, context: JobContext, 
         except StorageUnavailable as away:
             return JobRetry(_STORAGE_WAIT, str(away))
         except CallRefused:
-            key = None  # the list does not take these filters any more
+            key = None  # the list no longer accepts these filters
     async with context.db.write() as tx:
         recorded = await store_exports.record_export_file(tx, partner, export.id, key, tx.now + EXPORT_RETENTION)
         if recorded and key is not None:
@@ -145,7 +145,7 @@ async def _write_file(dependencies: JobDependencies, person: Person, export: Csv
 
 @file_tasks.job(REMOVE)
 async def remove_file(dependencies: JobDependencies, _context: JobContext, job: JobOf[RemoveFile]) -> Result:
-    """Remove a file whose download has expired."""
+    """Delete a file whose download period has expired."""
     try:
         await dependencies.blobs.remove(job.details.key)
     except StorageUnavailable as away:

@@ -1,4 +1,4 @@
-"""A record as facts that people read, section by section: pure."""
+"""A record as facts in words, section by section; pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ _IN_WORDS = frozenset(
     " type types waitingReason code anonymous consentedToBeContactedByOrg frequency frequencies pauseReason"
     " cancellationReason checks allowedOrganisationTypes complianceFlags".split()
 )
-"""Members whose values are a few that are known, besides statuses."""
+"""Members with a few known values, besides statuses."""
 _MOMENTS = frozenset({"since", "due"})
 """Members that are timestamps, besides those that end in At."""
 _FIRST = frozenset({"requirements"})
@@ -31,9 +31,9 @@ def value_at_path(record: Mapping[str, Any], member: str) -> object:
 
 
 def sections_of_record(record: Mapping[str, Any], home: str, names: Mapping[str, str], label: Label) -> list[Section]:
-    """The facts of a record: its own first, then those of the records and lists in it.
+    """The facts of a record: its own first, then those of nested records and lists.
 
-    ``home``: the account's address. ``names``: of organisations, by identifier.
+    ``home``: the account's path. ``names``: organisations' names by ID.
     """
     top = _section("", record, home, names, label, None)
     return [Section("", top.facts), *top.sections]
@@ -42,7 +42,7 @@ def sections_of_record(record: Mapping[str, Any], home: str, names: Mapping[str,
 def _section(
     title: str, record: Mapping[str, Any], home: str, names: Mapping[str, str], label: Label, around: str | None
 ) -> Section:
-    """``around``: the currency of the record that this one is in."""
+    """The section of a record. ``around``: the currency of the record that contains it."""
     made, currency = Section(title), _currency_of(record) or around
     for name, value in sorted(record.items(), key=lambda item: item[0] not in _FIRST):
         if name in _LEFT_OUT or value is None or value in ("", [], {}):
@@ -84,7 +84,7 @@ def _fact_of_list(name: str, label: str, value: Sequence[Any], currency: str | N
 def _listed_section(
     record: Mapping[str, Any], position: int, home: str, names: Mapping[str, str], label: Label, currency: str | None
 ) -> Section:
-    """A record of a list, headed by its name, its code or type, or else its position."""
+    """The section of a record in a list, headed by its name, code or type, or else its position."""
     member = next((one for one in ("name", "displayName", "fileName", "code", "type") if record.get(one)), None)
     section = _section(str(record[member] if member else position), record, home, names, label, currency)
     section.titled_by_value = member in _IN_WORDS

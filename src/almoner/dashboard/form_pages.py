@@ -1,4 +1,4 @@
-"""Pages that make a record, or do something to one: each says what will happen before it does."""
+"""Pages that create a record, or perform an action on one; each explains the effects first."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -17,7 +17,7 @@ from almoner.dashboard.record_pages import RecordPages
 from almoner.dashboard.rendering import new_form_key, render_page
 
 _FIND: Final = "find"
-"""The button that looks for nonprofits in place of sending the form."""
+"""The name of the button that searches nonprofits instead of submitting the form."""
 _HITS: Final = 10
 Problems = dict[str, str]
 Choices = list[tuple[str, str]]
@@ -100,7 +100,7 @@ class FormPages:
         record: Record,
         body: Mapping[str, object],
     ) -> None:
-        """Raises CallRefused."""
+        """Call the API. Raises CallRefused."""
         path, body = f"{record_list.call}/{record['id']}", {**action.sets, **body}
         if action.method == "POST":
             await self._calls.post(visitor, f"{path}/{action.path}", body, key=_form_key(visitor))
@@ -168,7 +168,7 @@ class FormPages:
 
 
 def _described(organisation: Record) -> str:
-    """A nonprofit's name, with what distinguishes it from others of that name."""
+    """A nonprofit's name, with what distinguishes it from others with that name."""
     parts = (
         organisation["displayName"] or organisation["name"],
         organisation["registryId"],
@@ -178,7 +178,7 @@ def _described(organisation: Record) -> str:
 
 
 def _is_sent(visitor: Visitor) -> bool:
-    """Whether the form is to be sent, and not only shown again with what a search found."""
+    """Whether the form was submitted, not just reloaded for a search."""
     return bool(visitor.form) and visitor.form_value("do") != _FIND
 
 
@@ -187,7 +187,7 @@ def _form_key(visitor: Visitor) -> str | None:
 
 
 def _form_problems(refused: CallRefused, fields: Sequence[FormField], texts: PageTexts) -> Problems:
-    """The errors of a form under their fields; those of no field are under the first."""
+    """The errors of a form by field; errors without a field are under the first."""
     labels = {field.member: texts.label(field.label) for field in fields}
     found: dict[str, Markup] = {}
     for reason in refused.reasons:

@@ -1,4 +1,4 @@
-"""A gallery of all dashboard components in all their states, in sandboxes."""
+"""A gallery of all dashboard components in all their states, in the sandbox only."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -53,7 +53,7 @@ class GalleryPages:
         return self._context.db.deployment.sandbox
 
     async def show(self, visitor: Visitor) -> Response:
-        """Every component in every state."""
+        """Show every component in every state."""
         texts, home = texts_of(self._context, visitor), visitor.place.home
         now, today = texts.now, texts.now.date()
         earlier = iso_timestamp(now - timedelta(hours=3))

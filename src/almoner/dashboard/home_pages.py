@@ -25,7 +25,7 @@ _LAST: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class AttentionItem:
-    """Something that waits for the partner. ``href``: its list; ``text``: a key."""
+    """Something that needs the partner's attention. ``href``: its list; ``text``: a catalogue key."""
 
     count: int
     text: str
@@ -34,7 +34,7 @@ class AttentionItem:
 
 @dataclass(frozen=True, slots=True)
 class FirstStep:
-    """A step before a new partner goes live. ``href``: where to do it; ``text``: a key."""
+    """A step before a new partner goes live. ``href``: where to do it; ``text``: a catalogue key."""
 
     text: str
     done: bool
@@ -42,7 +42,7 @@ class FirstStep:
 
 
 class HomePages:
-    """Pages about the home page."""
+    """The home page."""
 
     def __init__(self, context: PageContext, calls: MemberApiClient) -> None:
         self._context = context

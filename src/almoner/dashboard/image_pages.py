@@ -1,4 +1,4 @@
-"""Pictures of records: the form with a file, and what is sent with it."""
+"""Images of records: the upload form and its submission."""
 
 from typing import Final
 
@@ -46,7 +46,7 @@ class ImagePages:
         return change
 
     async def _change(self, request: Request, record_list: RecordList) -> Response:
-        """The form with a picture, and what is sent with it: a file, which no other form has."""
+        """Show the upload form, or store the uploaded file; no other form has a file."""
         assert record_list.form is not None
         gate, roles = self._context.gate, sorted(roles_with_scope(record_list.form.scope))
         if request.method != "POST":

@@ -1,4 +1,4 @@
-"""The page of an invite: the message that its partner sends to the nonprofit, in the invite's language."""
+"""The page of an invite: a message for its partner to send to the nonprofit, in the invite's language."""
 
 from starlette.responses import Response
 from starlette.routing import Route

@@ -1,4 +1,4 @@
-"""The background half of the dashboard: the terms of the search; and views of donors' data are kept for 13 months."""
+"""Background jobs of the dashboard: the search index, and deleting views of donors' data after 13 months."""
 
 from datetime import datetime, timedelta
 from typing import Final

@@ -1,4 +1,4 @@
-"""The limits of the API: how many requests are allowed and were made, and how many records of a kind there may be."""
+"""The API limits: how many requests are allowed and were made, and how many records of a kind there may be."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class KeyUsage:
 
 @dataclass(frozen=True, slots=True)
 class SizeLimit:
-    """The number of records of a kind and its limit. ``label``: the key of a text; ``path``: their page."""
+    """The number of records of a kind and its limit. ``label``: a catalogue key; ``path``: their page."""
 
     label: str
     path: str
@@ -72,7 +72,7 @@ class LimitPages:
         partner, texts = partner_of_visitor(visitor), texts_of(self._context, visitor)
         async with self._context.db.read() as tx:
             known = [key for key in await keys.list_by_partner(tx, partner) if key.is_usable(tx.real_now)]
-            now = tx.now  # as the log has it
+            now = tx.now  # the log's clock
             made = await keys.count_requests(tx, partner, (now - _MINUTE, now - _HOUR, now - _DAY))
             refused = await keys.count_refused_requests(tx, partner)
             sizes = await _size_limits(tx, partner, visitor)
@@ -97,7 +97,7 @@ class LimitPages:
 
 
 def _in_words(counted: RequestCounts, numbers: Sequence[int], texts: PageTexts) -> list[str]:
-    """How many requests there are since each moment; of those that are not all counted, at least so many."""
+    """The number of requests since each time; a lower bound if not all were counted."""
     return [
         texts.number(number)
         if counted.is_whole(since)

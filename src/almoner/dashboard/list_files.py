@@ -1,4 +1,4 @@
-"""Lists as CSV files: the members of their columns, as the interface has them for who asks."""
+"""Lists as CSV files, with the values of their columns as the API returns them to the member."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
@@ -13,7 +13,7 @@ from almoner.platform.database.transactions import Database, Partner
 from almoner.platform.pages.csv_files import csv_line
 
 MAX_DOWNLOAD: Final = 50_000
-"""Records in a file that is made while it is downloaded. A job prepares larger ones."""
+"""The most records in a file that is written during its download. A job prepares larger ones."""
 _MOST_TYPED: Final = 500
 
 
@@ -33,7 +33,7 @@ class ListFiles:
     """Reads the records of lists, and writes them as files."""
 
     def __init__(self, db: Database, calls: MemberApiClient, sources: Mapping[RecordList, RecordSource]) -> None:
-        """``sources``: of lists that no call of the interface returns."""
+        """Create it. ``sources``: of lists that no API call returns."""
         self._db = db
         self._calls = calls
         self.sources = sources
@@ -51,7 +51,7 @@ class ListFiles:
         return await self._calls.list_page(member, record_list.call, parameters)
 
     async def _list_by_status(self, member: Member, record_list: RecordList, given: dict[str, str]) -> RecordPage:
-        """One page of the list filtered by each status in turn; a cursor names the status that it goes on in."""
+        """One page of the list filtered by each status in turn; a cursor contains the status to continue with."""
         statuses = record_list.statuses if given.pop("direction") == "ASC" else record_list.statuses[::-1]
         first, _, cursor = given.pop("cursor", statuses[0]).partition("~")
         size, _ = int(given.pop("pageSize")), given.pop("sort")
@@ -74,7 +74,7 @@ class ListFiles:
         return RecordPage(records, total, None, None)
 
     async def count(self, member: Member, record_list: RecordList, query: Mapping[str, str]) -> int:
-        """How many records match. Raises CallRefused."""
+        """The number of matching records. Raises CallRefused."""
         page = await self.list_page(member, record_list, [*filter_parameters(record_list, query), ("pageSize", "1")])
         return page.total
 
@@ -119,24 +119,24 @@ def search_parameters(record_list: RecordList, query: Mapping[str, str]) -> list
 
 
 def filter_parameters(record_list: RecordList, query: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The filters that an address sets."""
+    """The filters that a query string sets."""
     return [(name, value) for name, value in search_parameters(record_list, query) if value]
 
 
 def requested_order(record_list: RecordList, query: Mapping[str, str]) -> SortOrder:
-    """The order that an address asks for."""
+    """The order that a query string requests."""
     return record_list.order(
         query.get("sort", ""), query.get("direction", ""), dict(filter_parameters(record_list, query))
     )
 
 
 def list_query_string(record_list: RecordList, query: Mapping[str, str]) -> str:
-    """An address's filters and order, as the list's address has them."""
+    """The filters and order of a query string, as the list's URL has them."""
     return urlencode([*filter_parameters(record_list, query), *requested_order(record_list, query).parameters])
 
 
 def _members(record_list: RecordList) -> list[str]:
-    """The columns of a file: those of the list, with the currency beside an amount and the donor's names."""
+    """The columns of a file: those of the list, plus the currency of an amount and the donor's names."""
     members: list[str] = []
     for column in record_list.columns:
         match column.kind:

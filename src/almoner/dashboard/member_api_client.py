@@ -1,4 +1,4 @@
-"""Calls of the interface that the dashboard makes for a member: what a member may see and do is decided there, once."""
+"""API calls that the dashboard makes for a member, so that the API alone decides what a member may see and do."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from almoner.platform.http.endpoints import Method
 from almoner.platform.http.service import ApiApplication
 
 Record = dict[str, Any]
-"""A record as partners read it: members by their names on the wire."""
+"""A record as the API returns it, with wire names."""
 
 _MAX_PAGE: Final = 100
 
@@ -62,7 +62,7 @@ class Member(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JobMember:
-    """A person for whom a job works."""
+    """A person whose request a job carries out."""
 
     person: Person
     address: str = ""

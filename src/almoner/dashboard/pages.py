@@ -1,4 +1,4 @@
-"""The pages of the dashboard, put together for wiring."""
+"""All pages of the dashboard, assembled for wiring."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -85,7 +85,7 @@ LINKS: Final = (
     NavigationLink("desk.link.brand", BRAND, frozenset({"owner"}), group="Settings"),
     NavigationLink("desk.link.support_refunds", REFUND_LIMITS, frozenset({"owner"}), group="Settings"),
 )
-"""For the navigation."""
+"""Links for the navigation."""
 
 
 def routes(
@@ -98,11 +98,11 @@ def routes(
     limits: RateLimits,
     dossiers: Mapping[str, DossierLoader],
 ) -> list[Route]:
-    """Starlette routes. ``pages``: of ``TEMPLATES``; ``api``: answers the calls of the pages.
+    """Starlette routes. ``pages``: renders ``TEMPLATES``; ``api``: handles the pages' API calls.
 
-    ``rules``: of disbursements, which a donation leaves that is reassigned. ``blobs``: where prepared files lie.
-    ``form_preview``: shows the hosted form of applications. ``limits``: of the rate of requests.
-    ``dossiers``: by the type of identifiers.
+    ``rules``: of disbursements, from which a reassigned donation is removed. ``blobs``: the storage of prepared files.
+    ``form_preview``: renders the hosted form of applications. ``limits``: request rate limits. ``dossiers``: by ID
+    type.
     """
     context, calls = PageContext(gate.db, gate, pages), MemberApiClient(api)
     files = ListFiles(gate.db, calls, {API_REQUESTS: ApiRequestSource(gate.db)})

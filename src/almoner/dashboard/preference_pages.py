@@ -1,4 +1,4 @@
-"""In which language and time zone a person reads the dashboard."""
+"""A member's language and time zone for the dashboard."""
 
 from functools import cache
 from typing import Final
@@ -30,7 +30,7 @@ class PreferencePages:
         return [self._context.route(PATH, self.change, *MEMBER_ROLES)]
 
     async def change(self, visitor: Visitor) -> Response:
-        """The form, and its outcome in the language that was chosen."""
+        """Show the form, and confirm the change in the language chosen."""
         texts, person = texts_of(self._context, visitor), visitor.person
         offered = self._context.pages.catalogues.offered_languages
         chosen = {"language": person.language or "", "zone": person.time_zone or ""}
@@ -61,7 +61,7 @@ class PreferencePages:
         )
 
     async def _store(self, visitor: Visitor, chosen: dict[str, str]) -> None:
-        """As attributes of the person that their directory knows, too; what is emptied is not stated."""
+        """Store the choices as profile attributes of the person, like SCIM does; empty ones are removed."""
         by = self._context.audit_context(visitor)
         async with self._context.db.write() as tx:
             person = await people.get_for_update(tx, visitor.realm, visitor.person.id)
@@ -77,5 +77,5 @@ class PreferencePages:
 
 @cache
 def _zone_names() -> list[str]:
-    """The time zones of territories, and UTC."""
+    """The time zones of all territories, and UTC."""
     return ["UTC", *sorted(get_global("zone_territories").keys() & available_timezones())]

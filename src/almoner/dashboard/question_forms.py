@@ -1,4 +1,4 @@
-"""The form of one question of an application form: what was typed as a question, and its problems. Pure."""
+"""The form of one question of an application form: converts between form and question, and finds problems. Pure."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,13 +21,13 @@ _MOST_CHOICES: Final = 2 * MAX_CHOICES
 """The maximum number of options shown; further ones are only counted."""
 _NONE: Final = "-"
 _NO_TEXT: Final = frozenset({"", _NONE, "\N{EN DASH}"})
-"""The line of a choice without a text in a language."""
+"""Entries that mean: no text for this choice in this language."""
 ProblemMember = Literal["id", "type", "values", "label", "answers"]
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageTexts:
-    """A question in one language. ``answers``: one on each line, in the order of the values; "-" for none."""
+    """A question in one language. ``answers``: one per line, in the order of the values; "-" for none."""
 
     tag: str
     label: str = ""
@@ -41,7 +41,7 @@ class LanguageTexts:
 
 @dataclass(frozen=True, slots=True)
 class QuestionForm:
-    """A question as entered. ``values``: its choices, one on each line."""
+    """A question as entered. ``values``: its choices, one per line."""
 
     id: str = ""
     kind: FieldKind = "short_text"
@@ -61,7 +61,7 @@ class QuestionProblem:
 
 
 def form_of_question(field: PartnerField) -> QuestionForm:
-    """The form with a question's present values."""
+    """The form with a question's current values."""
     tags = dict.fromkeys([*field.labels, *(tag for choice in field.choices for tag in choice.labels)])
     texts = tuple(
         LanguageTexts(
@@ -100,7 +100,7 @@ def find_form_problems(form: QuestionForm, fields: Sequence[PartnerField], place
 
 
 def problems_of_reasons(reasons: Iterable[str], place: int) -> list[QuestionProblem]:
-    """The reasons why the API refuses the question with this place, by the fields of its form."""
+    """The API's reasons for refusing the question at this position, by form field."""
     found = []
     for reason in reasons:
         own = reason.removeprefix(f"body.partnerFields.{place}.")
@@ -173,12 +173,12 @@ def body_of_questions(fields: Iterable[PartnerField]) -> dict[str, object]:
 
 
 def version_of_questions(fields: Iterable[PartnerField]) -> str:
-    """Changes with everything about the questions."""
+    """A hash that changes with every change of the questions."""
     return sha256(json.dumps(body_of_questions(fields), sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _lines(text: str) -> list[str]:
-    """Each line; those in the middle may be empty, as the place of a line counts."""
+    """The lines; empty ones in the middle stay, since a line's position counts."""
     return [line.strip() for line in text.rstrip().split("\n")] if text.strip() else []
 
 

@@ -1,4 +1,4 @@
-"""The questions of an application form: listed, added, edited, moved and removed, with a preview of the hosted form."""
+"""The questions of an application form: list, add, edit, move and remove them, with a preview of the hosted form."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ from almoner.validation.applications.configurations.domain import MAX_FIELDS, Pa
 
 _DONE: Final = ("added", "saved", "moved", "removed")
 _ADD_LANGUAGE: Final = "language"
-"""The button that adds the texts of a language in place of saving."""
+"""The name of the button that adds a language's texts instead of saving."""
 Problems = dict[str, Markup]
 
 
@@ -53,7 +53,7 @@ Problems = dict[str, Markup]
 class _Refusal:
     """Why questions were not stored.
 
-    ``record``: the configuration as it is now. ``stale``: its questions are not those that the member saw.
+    ``record``: the current configuration. ``stale``: its questions have changed since the member loaded them.
     """
 
     record: Record
@@ -62,7 +62,7 @@ class _Refusal:
 
 
 class QuestionPages:
-    """The pages of the questions of one configuration."""
+    """The pages about the questions of one configuration."""
 
     def __init__(self, context: PageContext, calls: MemberApiClient, records: RecordPages, render: FormPreview) -> None:
         self._context = context
@@ -84,7 +84,10 @@ class QuestionPages:
         ]
 
     async def list_questions(self, visitor: Visitor) -> Response:
-        """List all questions with buttons that move them. A move names the position, so it acts once."""
+        """List all questions with buttons that move them.
+
+        Each names the new position, so that repeating it changes nothing.
+        """
         record = await self._records.get_record(visitor, CONFIGURATIONS)
         fields, refusal = questions_of_record(record), None
         if visitor.form:
@@ -108,17 +111,17 @@ class QuestionPages:
         )
 
     async def add(self, visitor: Visitor) -> Response:
-        """A new question, which becomes the last one."""
+        """Add a question at the end."""
         record = await self._records.get_record(visitor, CONFIGURATIONS)
         blank = QuestionForm(languages=(LanguageTexts(texts_of(self._context, visitor).language.catalogue),))
         form, fields = _submitted_form(visitor) if visitor.form else blank, questions_of_record(record)
         question = question_of_form(form)
-        if question in fields and _is_sent(visitor):  # the form was sent twice
+        if question in fields and _is_sent(visitor):  # the form was submitted twice
             return self._stored(visitor, record, "added")
         return await self._change(visitor, record, form, (*fields, question), "added")
 
     async def edit(self, visitor: Visitor) -> Response:
-        """An existing question; its id stays, as answers are kept by it."""
+        """Edit a question; its ID stays, since answers are stored by it."""
         record = await self._records.get_record(visitor, CONFIGURATIONS)
         fields = questions_of_record(record)
         if not visitor.form:
@@ -127,14 +130,14 @@ class QuestionPages:
             )
         form = replace(_submitted_form(visitor), id=visitor.query.get("question", ""))
         entered, known = question_of_form(form), any(field.id == form.id for field in fields)
-        # One that is not there was removed while it was edited: what was entered is shown, and may be added again.
+        # The question was removed meanwhile: show what was entered, so that it can be added again.
         changed = replace_question(fields, entered) if known else (*fields, entered)
         return await self._change(visitor, record, form, changed, "saved")
 
     async def _change(
         self, visitor: Visitor, record: Record, form: QuestionForm, fields: Sequence[PartnerField], done: str
     ) -> Response:
-        """The form of one question, and what is sent with it. ``fields``: of the configuration with the question."""
+        """Show the form of one question, or store it. ``fields``: the configuration's questions, with this one."""
         texts, problems = texts_of(self._context, visitor), dict[str, Markup]()
         refusal: _Refusal | None = None
         version = visitor.form_value("version") if visitor.form else version_of_questions(questions_of_record(record))
@@ -245,7 +248,7 @@ class QuestionPages:
     def _page(
         self, visitor: Visitor, template: str, record: Record, *, refusal: _Refusal | None = None, **facts: Any
     ) -> Response:
-        """``refusal``: why what was sent with the page was not stored."""
+        """Render a page. ``refusal``: why the submitted questions were not stored."""
         return render_page(
             self._context,
             visitor,
@@ -275,12 +278,12 @@ def _shown_questions(
 
 
 def _is_sent(visitor: Visitor) -> bool:
-    """Whether the question is to be saved, and not only shown again with one more language."""
+    """Whether the question is to be saved, not just shown with one more language."""
     return bool(visitor.form) and visitor.form_value("do") != _ADD_LANGUAGE
 
 
 def _requested_question(visitor: Visitor, fields: Sequence[PartnerField]) -> PartnerField:
-    """The question that the address names. Raises NotFound."""
+    """The question named in the URL. Raises NotFound."""
     for field in fields:
         if field.id == visitor.query.get("question"):
             return field
@@ -304,7 +307,7 @@ def _submitted_form(visitor: Visitor) -> QuestionForm:
 
 
 def _problems_by_field(found: Sequence[QuestionProblem], form: QuestionForm, texts: PageTexts) -> Problems:
-    """The sentences under the fields that they are about."""
+    """The error sentences by form field."""
     problems: Problems = {}
     first = next((one.tag for one in form.languages), "")
     for one in found:
@@ -329,7 +332,7 @@ def _problems_by_field(found: Sequence[QuestionProblem], form: QuestionForm, tex
 
 
 def _language_name(tag: str, texts: PageTexts) -> str:
-    """The name of any language; its tag where it has none."""
+    """The name of any language; its tag if there is none."""
     try:
         return formats.language_name(tag, texts.language.locale)
     except (UnknownLocaleError, ValueError):

@@ -83,7 +83,7 @@ def body_of_form(
     texts: PageTexts,
     record: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, object], dict[str, str]]:
-    """The changed members and the problems of unreadable fields. ``record``: the record that is changed."""
+    """(changed members, problems of unreadable fields). ``record``: the record to change."""
     known = _currency_of_record(record or {})
     currency = _currency_typed(fields, entered_values) or known
     body: dict[str, object] = {}
@@ -105,7 +105,7 @@ def body_of_form(
 
 
 def _member_value(field: FormField, text: str | list[str], currency: str, texts: PageTexts) -> object:
-    """Raises _NoAmountError."""
+    """The value of a member for the request body. Raises _NoAmountError."""
     if field.kind == "tick":
         return text == "yes"
     if isinstance(text, list) and (text or field.initial):
@@ -137,7 +137,7 @@ def _minor(text: str, currency: str, texts: PageTexts) -> int:
 
 
 def _moment(text: str, texts: PageTexts, *, after: int) -> str:
-    """The start of a day, or of the next day; invalid text is left for the API to refuse."""
+    """The start of a day, or of the next day; the API refuses invalid text, which is passed on."""
     try:
         day = date.fromisoformat(text) + after * _DAY
     except (ValueError, OverflowError):
@@ -150,7 +150,7 @@ def _currency_of_record(record: Mapping[str, Any]) -> str:
 
 
 def _currency_typed(fields: Sequence[FormField], entered_values: FormValues) -> str | None:
-    """The first currency that the form names, as amounts are in it."""
+    """The first currency in the form: its amounts are in it."""
     for field in fields:
         if field.kind == "codes" and isinstance(text := entered_values[field.member], str):
             first = next(iter(text.upper().replace(",", " ").split()), "")

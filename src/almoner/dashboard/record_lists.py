@@ -1,4 +1,4 @@
-"""The lists of the dashboard: what each shows, and what it can be filtered by."""
+"""The lists of the dashboard: their columns, filters, forms and actions."""
 
 from typing import Final
 
@@ -401,8 +401,8 @@ LISTS: Final = (
     EVENTS,
     API_REQUESTS,
 )
-"""In the order of the navigation."""
+"""All lists in the order of the navigation."""
 PATHS_BY_ID_TYPE: Final = {one.id_type: one.path for one in LISTS}
 """The paths of record pages, by ID type."""
 SEARCHED_LISTS: Final = tuple(one for one in LISTS if one not in (ORGANISATIONS, CONFIGURATIONS, EVENTS, API_REQUESTS))
-"""Whose records are in ``search_record``; nonprofits have a search of their own, events and requests none."""
+"""Lists whose records are in ``search_record``; nonprofits have their own search, events and requests have none."""

@@ -1,4 +1,4 @@
-"""Lists of records with filters, as a page and as a file, and the page of one record."""
+"""Record lists with filters, as a page and as a file, and the page of one record."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
@@ -51,10 +51,10 @@ from almoner.platform.pages.record_tables import Cell, Chip, ColumnHead
 
 _PAGE_SIZE: Final = 50
 _SEARCHED: Final = 10_000
-"""Nonprofits that a list counts at most."""
+"""The most nonprofits that a list counts."""
 
 _TITLES: Final = ("title", "displayName", "name", "organisationName", "eventType", "email")
-"""Members that a record is known by."""
+"""Members that can be a record's title."""
 
 
 class RecordPages:
@@ -68,7 +68,7 @@ class RecordPages:
         files: ListFiles,
         dossiers: Mapping[str, DossierLoader],
     ) -> None:
-        """``files``: reads the records of lists. ``dossiers``: by the type of identifiers."""
+        """Create them. ``files``: reads the records of lists. ``dossiers``: by ID type."""
         self._context = context
         self._calls = calls
         self.files = files
@@ -76,7 +76,7 @@ class RecordPages:
         self._dossiers = dossiers
 
     def routes(self, *, without_page: Collection[RecordList]) -> list[Route]:
-        """The routes; files precede pages, whose paths would match them.
+        """Starlette routes; files come before pages, whose paths would match them.
 
         ``without_page``: lists whose records have pages of their own.
         """
@@ -114,7 +114,7 @@ class RecordPages:
         return show_record
 
     def _dossier(self, record_list: RecordList, format_: DossierFormat) -> VisitorHandler:
-        """The signed evidence of a record, as a file."""
+        """A handler that returns the signed dossier of a record as a file."""
 
         async def download(visitor: Visitor) -> Response:
             record_id = self._context.parse_id(record_list.id_type, visitor.path.split("/")[-2])
@@ -130,7 +130,7 @@ class RecordPages:
         return download
 
     async def list_records(self, visitor: Visitor, record_list: RecordList) -> Response:
-        """One page of a list, filtered by the query."""
+        """Show one page of a list, filtered by the query."""
         texts, given = texts_of(self._context, visitor), filter_parameters(record_list, visitor.query)
         order = requested_order(record_list, visitor.query)
         asked = [*given, *order.call_parameters, ("pageSize", str(_PAGE_SIZE))]
@@ -179,7 +179,7 @@ class RecordPages:
         return [view for view in views if view.list == record_list.path]
 
     async def get_record(self, visitor: Visitor, record_list: RecordList) -> Record:
-        """The record that the address names. Raises NotFound."""
+        """The record named in the URL. Raises NotFound."""
         name = visitor.path.removeprefix(visitor.place.home + record_list.path + "/").split("/")[0]
         if source := self.files.sources.get(record_list):
             return await source.get(visitor, name)
@@ -195,7 +195,7 @@ class RecordPages:
         return record
 
     def _with_donor(self, record_list: RecordList, record: Record) -> tuple[RecordList, Record]:
-        """The record whose donor the page of a record shows, with its list: of an event, the record in it."""
+        """The record whose donor is shown, with its list; for an event, the record in it."""
         if record_list is not EVENTS:
             return record_list, record
         shown: Record = record["eventData"]
@@ -212,7 +212,7 @@ class RecordPages:
         status: int = 200,
         **more: Any,
     ) -> Response:
-        """The page of one record: its facts, then its raw form."""
+        """Render the page of one record: its facts, then its JSON."""
         names, texts = await self._names(visitor, [record]), texts_of(self._context, visitor)
         return render_page(
             self._context,
@@ -236,7 +236,7 @@ class RecordPages:
         )
 
     async def _download(self, visitor: Visitor, record_list: RecordList) -> Response:
-        """The list as a file; a large one is prepared by a job."""
+        """Download the list as a file; a job prepares a large one."""
         day, texts = self._context.db.deployment.clock.now().date(), texts_of(self._context, visitor)
         notice = texts.text("dashboard.list.limit", limit=texts.number(MAX_DOWNLOAD))
         try:
@@ -290,12 +290,12 @@ def _offered_actions(visitor: Visitor, record_list: RecordList, record: Record) 
 
 
 def _offered_image(visitor: Visitor, record_list: RecordList) -> str:
-    """The picture that the visitor may change."""
+    """The image that the visitor may change; empty if there is none."""
     return record_list.image if record_list.form and has_scope(visitor.person.roles, record_list.form.scope) else ""
 
 
 def _outcome_key(visitor: Visitor, record_list: RecordList) -> str:
-    """The key of what the form or the action that led here has just done."""
+    """The key of the message about the form or action that led here; empty if there is none."""
     name = visitor.query.get("done", "")
     done = ["new"] if record_list.form is not None else []
     done += [*(action.path for action in record_list.actions), *([record_list.image] if record_list.image else [])]
@@ -305,7 +305,7 @@ def _outcome_key(visitor: Visitor, record_list: RecordList) -> str:
 def _heads(
     record_list: RecordList, given: Sequence[tuple[str, str]], order: SortOrder, address: str
 ) -> dict[str, ColumnHead]:
-    """The heads of the columns that the list can be sorted by, by their members."""
+    """The heads of sortable columns, by member."""
     return {
         column.member: ColumnHead(
             _link(address, [*given, *order.of_column(column).parameters], None) or address,
@@ -330,7 +330,7 @@ def _chips(
 
 
 def _caption(texts: PageTexts, record_list: RecordList, total: int, order: SortOrder) -> str:
-    """How many records there are; a search that stops counting says so."""
+    """The number of records; if the search stops counting, the text says so."""
     if not record_list.counted:
         return texts.text("dashboard.list.uncounted")
     counted = texts.text("dashboard.list.found", count=total, number=texts.number(total))
@@ -340,13 +340,13 @@ def _caption(texts: PageTexts, record_list: RecordList, total: int, order: SortO
 
 
 def _link(address: str, given: Sequence[tuple[str, str]], cursor: str | None) -> str | None:
-    """The list at a cursor; without one, its beginning where a filter is set."""
+    """The URL of the list at a cursor; without one, of the first page if a filter is set."""
     asked = [*given, *([("cursor", cursor)] if cursor else [])]
     return f"{address}?{urlencode(asked)}" if asked and (cursor or given) else None
 
 
 def _problems(refused: CallRefused, record_list: RecordList, texts: PageTexts) -> dict[str, str]:
-    """The sentences of a refused list under the filters that they are about."""
+    """The error sentences of a refused list by filter."""
     labels = {one.parameter: one.label for one in record_list.filters}
     found: dict[str, str] = {}
     for reason in refused.reasons:

@@ -25,11 +25,11 @@ class RefundLimitPages:
         self._context = context
 
     def routes(self) -> list[Route]:
-        """Starlette routes. Who decides over money has just proved who they are."""
+        """Starlette routes. Changing money settings requires a recent reauthentication."""
         return [self._context.route(PATH, self.change, "owner", fresh=True)]
 
     async def change(self, visitor: Visitor) -> Response:
-        """The form, and its outcome; an amount that is emptied removes the limit."""
+        """Show the form, or store the limits; an emptied amount removes the limit."""
         partner, problems = partner_of_visitor(visitor), {}
         texts = texts_of(self._context, visitor)
         locale = texts.language.locale
@@ -68,7 +68,7 @@ class RefundLimitPages:
         )
 
     async def _apply(self, tx: Tx, visitor: Visitor, wanted: dict[str, int | None]) -> None:
-        """Store what changed, and say so."""
+        """Store the changes, and record them in the audit log."""
         partner, by = partner_of_visitor(visitor), self._context.audit_context(visitor)
         before = await partners.list_support_refund_limits(tx, partner)
         for currency, minor in wanted.items():

@@ -1,4 +1,4 @@
-"""How the dashboard's pages are rendered: in the frame of who is signed in, in their language and time zone."""
+"""Render the dashboard's pages for the signed-in member, in their language and time zone."""
 
 from datetime import datetime
 from secrets import token_urlsafe
@@ -20,11 +20,11 @@ _SHORTCUTS: Final = {
     "/webhooks": "w",
     "/events": "e",
 }
-"""The key after ``g`` that leads to a page of the navigation."""
+"""The key after ``g`` that opens a page of the navigation."""
 
 
 def render_page(context: PageContext, visitor: Visitor, template: str, *, status: int = 200, **facts: Any) -> Response:
-    """A page of the dashboard."""
+    """Render a page of the dashboard."""
     texts = texts_of(context, visitor)
     return context.render_page(
         visitor,
@@ -51,5 +51,5 @@ def render_page(context: PageContext, visitor: Visitor, template: str, *, status
 
 
 def new_form_key() -> str:
-    """An idempotency key for one form: it acts once, however often it is sent."""
+    """An idempotency key for one form: it is applied once, however often it is submitted."""
     return token_urlsafe(16)

@@ -1,4 +1,4 @@
-"""Monthly reports as files: CSV for spreadsheets, PDF to keep."""
+"""Monthly reports as CSV and PDF files."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from almoner.platform.pages.csv_files import csv_line
 from almoner.platform.pages.pdf import PdfRenderer, directional_text
 
 PRINTED_ROWS: Final = 1000
-"""Rows of one PDF; it says when there are more."""
+"""The most rows of one PDF; it says if there are more."""
 _TEMPLATE: Final = Path(__file__).parent / "templates" / "report.typ"
 
 
 @dataclass(frozen=True, slots=True)
 class ReportRowWithName:
-    """A row with its nonprofit as people read it."""
+    """A row with its nonprofit's display name."""
 
     nonprofit_id: str
     nonprofit: str
@@ -98,5 +98,5 @@ def about_report(report: MonthlyReport, layout: ReportLayout, texts: PageTexts) 
 
 @cache
 def _press() -> PdfRenderer:
-    """One for the process: it holds the fonts."""
+    """The PDF renderer of the process, which holds the fonts."""
     return PdfRenderer(_TEMPLATE)

@@ -1,4 +1,4 @@
-"""Reports by month and nonprofit: donations, fees, disbursements, and what is owed; finance closes a month."""
+"""Reports by month and nonprofit: donations, fees, disbursements and amounts owed; finance closes a month."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -45,7 +45,7 @@ class ReportPages:
         self._context = context
 
     def routes(self) -> list[Route]:
-        """Starlette routes. Who closes a month has just proved who they are."""
+        """Starlette routes. Closing a month requires a recent reauthentication."""
         context, readers = self._context, sorted(REPORT_READERS)
         return [
             context.route(PATH, self.list, *readers),
@@ -74,7 +74,7 @@ class ReportPages:
         )
 
     async def show(self, visitor: Visitor) -> Response:
-        """One report of a month, once it is made."""
+        """Show one report of a month, once it is ready."""
         partner, month = partner_of_visitor(visitor), _month_of(visitor)
         if visitor.form:
             try:
@@ -119,7 +119,7 @@ class ReportPages:
             )
         by = self._context.audit_context(visitor)
         try:
-            with suppress(ReportClosed):  # closed twice is closed
+            with suppress(ReportClosed):  # already closed
                 async with self._context.db.write() as tx:
                     await reports.close_report(tx, partner, month, by.actor.id)
                     subject = self._context.id_text("partner", partner.id)
@@ -132,7 +132,7 @@ class ReportPages:
         return redirect_to(f"{here}?done=closed")
 
     async def download(self, visitor: Visitor) -> Response:
-        """A report as a file: ``donations.csv``, ``donations.pdf``."""
+        """Download a report as a file: ``donations.csv``, ``donations.pdf``."""
         month = _month_of(visitor)
         name, _, kind = visitor.path.rpartition("/")[2].partition(".")
         layout = find_layout(name)
@@ -158,7 +158,7 @@ class ReportPages:
 
 
 def _month_of(visitor: Visitor) -> date:
-    """The month that the address names, as its first day. Raises NotFound."""
+    """The month named in the URL, as its first day. Raises NotFound."""
     text = visitor.path.removeprefix(f"{visitor.place.home}{PATH}/").split("/")[0]
     try:
         return date.fromisoformat(f"{text}-01")

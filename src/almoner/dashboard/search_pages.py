@@ -1,4 +1,4 @@
-"""The search over everything: its page, and the hits that are shown as one types."""
+"""The search over all records: its page, and suggestions while the member types."""
 
 import re
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ class SearchPages:
         return render_page(self._context, visitor, "search.html", typed=typed, groups=groups, prefix="group")
 
     async def complete(self, visitor: Visitor) -> Response:
-        """The hits alone, as one types."""
+        """Show only the results, while the member types."""
         typed = _entered_query(visitor)
         groups = await self._groups(visitor, typed)
         return render_page(self._context, visitor, "search_hits.html", typed=typed, groups=groups, prefix="hits")
@@ -77,7 +77,7 @@ class SearchPages:
         return [await self._group(visitor, one, records, entered) for one, records in found if records]
 
     async def _find(self, visitor: Visitor, entered: str) -> list[tuple[RecordList, list[str]]]:
-        """The identifiers of the newest records of each kind that match."""
+        """The IDs of the newest matching records of each kind."""
         partner, found = partner_of_visitor(visitor), []
         async with self._context.db.read() as tx:
             shared = (await partners.get(tx, partner)).shares_donor_details
@@ -90,7 +90,7 @@ class SearchPages:
         return found
 
     async def _load_records(self, visitor: Visitor, record_list: RecordList, ids: Sequence[str]) -> list[Record]:
-        """The records as the visitor may see them, without those that are gone by now."""
+        """The records as the visitor may see them, without deleted ones."""
         found = []
         for name in ids:
             try:
@@ -110,7 +110,7 @@ class SearchPages:
         except CallRefused as refused:
             if refused.status != 400:
                 raise
-            return []  # what has no word in it is found nowhere
+            return []  # a query without words matches nothing
 
     async def _group(
         self, visitor: Visitor, record_list: RecordList, records: Sequence[Record], entered: str
@@ -128,6 +128,6 @@ def _entered_query(visitor: Visitor) -> str:
 
 
 def _hit(cells: Sequence[Cell]) -> list[Cell]:
-    """The display of a search result: its first cells and its age, which tells duplicates apart."""
+    """The display of a search result: its first cells, and its age, which distinguishes similar records."""
     made = [replace(one, column=_AGE) for one in cells[_SHOWN_COLUMNS:] if one.column.member == _AGE.member]
     return [*cells[:_SHOWN_COLUMNS], *made]

@@ -1,7 +1,7 @@
-"""The terms by which the search finds a record: pure.
+"""The terms by which the search finds a record; pure.
 
-A term is a word, or the beginning of one, as a hash of 8 bytes whose key is the partner, the type of the record and
-whether it is personal data. Who may not see donors is never asked for the personal terms, so does not find by them.
+A term is an 8-byte hash of a word or of its beginning, keyed by the partner, the type of the record and whether it is
+personal data. Members who may not see donors search without personal terms, so they do not find records by them.
 """
 
 import re
@@ -15,7 +15,7 @@ from uuid import UUID
 
 _BETWEEN: Final = re.compile(r"[^\w]+|_+")
 _SHORTEST: Final = 3
-"""Letters of the shortest beginning; two where letters are other than Latin, which say more."""
+"""The shortest beginning in letters; two for non-Latin letters, which carry more information."""
 _LONGEST: Final = 10
 _TEXT: Final = 500
 _WORD: Final = 200
@@ -26,7 +26,7 @@ _MOST_TERMS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class SearchableRecord:
-    """A record with the texts that it is found by."""
+    """A record with its searchable texts."""
 
     partner_id: UUID
     record_type: str
@@ -88,7 +88,7 @@ def query_terms(partner_id: UUID, record_type: str, entered: str, *, personal: b
 
 
 def query_words(entered: str) -> list[str]:
-    """The words that are searched for."""
+    """The words of a search."""
     return list(dict.fromkeys(word[:_WORD] for word in _fold(entered).split()))[:MOST_WORDS]
 
 
@@ -117,7 +117,7 @@ def _least(word: str) -> int:
 
 
 def _fold(text: str) -> str:
-    """Without case, accents and the forms of letters."""
+    """Without case, accents and letter variants."""
     if text.isascii():
         return text[:_TEXT].lower()
     apart = unicodedata.normalize("NFKD", text[:_TEXT].casefold())

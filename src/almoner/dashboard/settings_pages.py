@@ -21,7 +21,7 @@ _LINKS: Final = ("website", "privacy", "terms", "contact")
 
 
 class _Refused(Exception):
-    """``problems``: by field."""
+    """The settings are invalid. ``problems``: by field."""
 
     def __init__(self, problems: dict[str, str]) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class SettingsPages:
         ]
 
     async def change(self, visitor: Visitor) -> Response:
-        """Change the settings; an emptied field is removed."""
+        """Show or change the settings; an emptied field is removed."""
         partner = partner_of_visitor(visitor)
         problems: dict[str, str] = {}
         if visitor.form:
@@ -81,7 +81,7 @@ class SettingsPages:
         return self._render(account, replace(shown, primary_color=None), self._context.pages.language(visitor.language))
 
     async def _apply(self, tx: Tx, visitor: Visitor) -> None:
-        """Store what was typed, and say what changed. Raises _Refused, with all problems."""
+        """Store the entered settings, and record the changes in the audit log. Raises _Refused with all problems."""
         partner, by = partner_of_visitor(visitor), self._context.audit_context(visitor)
         before = await partners.get(tx, partner)
         problems: dict[str, str] = {}

@@ -24,7 +24,7 @@ async def insert_donor_views(tx: Tx, partner: Partner, person_id: UUID, record_i
 
 
 async def list_donor_views(tx: Tx, partner: Partner, record_id: UUID, limit: int) -> list[DonorView]:
-    """The last views of one record, the newest first."""
+    """List the latest views of one record, newest first."""
     rows = await tx.fetch(
         """
         select person_id, viewed_at from donor_view
@@ -39,14 +39,14 @@ async def list_donor_views(tx: Tx, partner: Partner, record_id: UUID, limit: int
 
 @across_partners("sweep")
 async def oldest_donor_view_at(tx: Tx) -> datetime | None:
-    """When the oldest view was, None without any."""
+    """The time of the oldest view; None if there is none."""
     oldest: datetime | None = await tx.fetchval("select min(viewed_at) from donor_view")
     return oldest
 
 
 @across_partners("held")
 async def delete_donor_views(tx: Tx, before: datetime, limit: int) -> int:
-    """Delete views of before ``before``, at most ``limit``; how many they were."""
+    """Delete up to ``limit`` views that are older than ``before``; returns how many."""
     return len(
         await tx.fetch(
             """

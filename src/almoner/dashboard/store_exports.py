@@ -1,4 +1,4 @@
-"""SQL of CSV files that jobs prepare: each belongs to one person."""
+"""SQL for CSV files that jobs prepare; each belongs to one person."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -80,7 +80,7 @@ async def record_export_file(
 
 @across_partners("sweep")
 async def next_expiry(tx: Tx) -> datetime | None:
-    """When the next one expires; None without any."""
+    """When the next file expires; None if there is none."""
     found: datetime | None = await tx.fetchval("select min(expires_at) from csv_export")
     return found
 
@@ -102,6 +102,6 @@ async def delete_expired(tx: Tx, limit: int) -> list[str | None]:
 
 @across_partners("sweep")
 async def list_referenced_blob_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
-    """The keys that a file refers to."""
+    """Those of the keys that a file refers to."""
     rows = await tx.fetch("select storage_key from csv_export where storage_key = any($1::text[])", list(keys))
     return {row["storage_key"] for row in rows}

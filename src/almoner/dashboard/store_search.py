@@ -1,4 +1,4 @@
-"""SQL of the search over a partner's records."""
+"""SQL for the search over a partner's records."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,10 +12,11 @@ RecordKey = tuple[UUID, str, UUID]
 """Partner, type and identifier of a record."""
 
 _NEWEST: Final = 1000
-"""Records that are looked through before the index is asked: what many records share is found among them."""
+"""How many of the newest records are checked before the index is used: terms that many records share are found there.
+"""
 
 HITS: Final = 5
-"""Records of one type that a search finds."""
+"""The most records of one type that a search returns."""
 
 
 def _find(words: int) -> str:
@@ -41,7 +42,7 @@ _FIND: Final = {words: _find(words) for words in range(1, MOST_WORDS + 1)}
 
 @across_partners("sweep")
 async def has_changes(tx: Tx) -> bool:
-    """Whether the texts of a record have changed since its terms were made."""
+    """Whether the texts of a record have changed since its terms were stored."""
     return bool(await tx.fetchval("select exists (select from search_change)"))
 
 
@@ -72,7 +73,7 @@ async def load_records(tx: Tx, record_type: str, ids: Sequence[UUID]) -> list[Se
 
 
 async def replace_terms(tx: Tx, keys: Sequence[RecordKey], terms: Sequence[Sequence[int]]) -> None:
-    """Store the terms of each record, in the order of ``keys``; a record without terms is found no more."""
+    """Replace the terms of each record, in the order of ``keys``; a record without terms is no longer found."""
     pairs = sorted(zip(keys, terms, strict=True), key=lambda pair: pair[0])
     kept, gone = [pair for pair in pairs if pair[1]], [key for key, found in pairs if not found]
     if kept:
@@ -93,8 +94,8 @@ async def replace_terms(tx: Tx, keys: Sequence[RecordKey], terms: Sequence[Seque
 async def find_records(tx: Tx, partner: Partner, record_type: str, words: Sequence[Sequence[int]]) -> list[UUID]:
     """The newest records of a type that have one of the terms of every word.
 
-    The index is asked only where the newest records are not enough: it returns all records of a term before it can say
-    which are the newest.
+    The index is used only if the newest records are not enough: it returns all records with a term before the newest
+    can be selected.
     """
     statement = _FIND[len(words)]
     rows = await tx.fetch(statement, partner.id, record_type, *words)

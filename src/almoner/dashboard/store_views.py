@@ -1,4 +1,4 @@
-"""SQL of saved views: each belongs to one person."""
+"""SQL for saved views; each belongs to one person."""
 
 from uuid import UUID
 

@@ -29,7 +29,7 @@ class SubmissionPages:
         return [self._context.route(f"{SUBMISSIONS.path}/{{id}}", self.show, *readers, methods=["GET"])]
 
     async def show(self, visitor: Visitor) -> Response:
-        """The submission; its documents open for some minutes, each time the page is shown."""
+        """Show a submission; the links to its documents are valid for some minutes."""
         record = await self._records.get_record(visitor, SUBMISSIONS)
         documents = None
         if has_scope(visitor.person.roles, _DECIDES):

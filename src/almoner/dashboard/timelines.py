@@ -1,4 +1,4 @@
-"""The timeline of a donation: past, pending and coming steps; pure, from the record as partners read it."""
+"""The timeline of a donation: past, pending and coming steps; pure, from the record as the API returns it."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -10,7 +10,7 @@ _KEY = "dashboard.timeline."
 
 
 def donation_timeline(donation: Mapping[str, Any]) -> list[TimelineStep]:
-    """The steps of a donation in their order; what has not happened yet comes last."""
+    """The steps of a donation in order; steps to come are last."""
     hosted = donation["type"] == "hosted"
     steps = [TimelineStep(_KEY + "created", "done", donation["createdAt"])]
     if donation["status"] == "CANCELLED":

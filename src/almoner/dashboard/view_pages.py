@@ -1,4 +1,4 @@
-"""A person's saved views of lists: the filters of an address under a name."""
+"""A member's saved views of lists: the filters of a URL under a name."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -22,7 +22,7 @@ from almoner.platform.database.transactions import Tx
 PATH: Final = "/views"
 ID_TYPE: Final = "savedview"
 MOST_VIEWS: Final = 100
-"""Views of one person."""
+"""The most saved views of one person."""
 _NAME: Final = 80
 _QUERY: Final = 4000
 _DONE: Final = {"renamed": "dashboard.views.renamed", "deleted": "dashboard.views.deleted"}
@@ -60,7 +60,7 @@ class ViewPages:
         return self._render(visitor, "views.html", problem, views=[one for one in views if self._may_see(visitor, one)])
 
     async def rename(self, visitor: Visitor) -> Response:
-        """A new name."""
+        """Rename a view."""
         view, problem = await self._view(visitor), ""
         if visitor.form:
             name = _name(visitor)
@@ -76,7 +76,7 @@ class ViewPages:
         return self._render(visitor, "view_rename.html", problem, view=view, typed=_name(visitor) or view.name)
 
     async def delete(self, visitor: Visitor) -> Response:
-        """Delete it, once that is confirmed."""
+        """Delete a view after confirmation."""
         view = await self._view(visitor)
         if not visitor.form:
             return self._render(visitor, "view_delete.html", "", view=view)
@@ -86,7 +86,7 @@ class ViewPages:
         return redirect_to(f"{visitor.place.home}{PATH}?done=deleted")
 
     async def _save(self, tx: Tx, visitor: Visitor, view: SavedView, stored: int) -> str:
-        """Store the view; the problem that keeps it from that, if any."""
+        """Store the view; returns the catalogue key of the problem, empty if it was stored."""
         if not view.name:
             return "dashboard.views.problem.unnamed"
         if not view.query:
@@ -104,7 +104,7 @@ class ViewPages:
         await audit.record_entry(tx, visitor.realm.id, by.actor, action, subject, ip_address=by.address)
 
     async def _view(self, visitor: Visitor) -> SavedView:
-        """The person's view that the address names. Raises NotFound."""
+        """The person's view named in the URL. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.place.home}{PATH}/").split("/")[0]
         wanted: UUID = self._context.parse_id(ID_TYPE, name)
         async with self._context.db.read() as tx:
@@ -115,7 +115,7 @@ class ViewPages:
         return found
 
     def _list_of(self, visitor: Visitor, path: str) -> RecordList:
-        """The list that a view is of. Raises NotFound for one that the visitor does not see."""
+        """The list of a view. Raises NotFound if the visitor may not see it."""
         declared = self._lists.get(path)
         if declared is None or not has_scope(visitor.person.roles, declared.scope):
             raise NotFound
@@ -145,6 +145,6 @@ def _name(visitor: Visitor) -> str:
 
 
 def _query(record_list: RecordList, visitor: Visitor) -> str:
-    """The filters that the form of the list has set, in the order of the list."""
+    """The filters that the list's form sets, in the order of the list."""
     given = [(name, visitor.form_value(f"filter_{name}").strip()[:500]) for name in record_list.parameters]
     return urlencode([(name, value) for name, value in given if value])[:_QUERY]

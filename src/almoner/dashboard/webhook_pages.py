@@ -1,4 +1,4 @@
-"""Webhook endpoints: their health, their deliveries with each response, and the actions of developers."""
+"""Webhook endpoints: their health, their deliveries with each response, and developers' actions."""
 
 from http import HTTPStatus
 from typing import Final
@@ -35,7 +35,7 @@ class WebhookPages:
         self._calls = calls
 
     def routes(self) -> list[Route]:
-        """Starlette routes. Who is shown a secret has just proved who they are."""
+        """Starlette routes. Showing a secret requires a recent reauthentication."""
         context, path = self._context, f"{PATH}/{{id}}"
         roles = sorted(roles_with_scope("webhooks:write"))
         return [
@@ -48,7 +48,7 @@ class WebhookPages:
         ]
 
     async def list(self, visitor: Visitor) -> Response:
-        """All endpoints with their health."""
+        """List all endpoints with their health."""
         page = await self._calls.list_page(visitor, _CALL, [("pageSize", "100")])
         return render_page(
             self._context,
@@ -59,7 +59,7 @@ class WebhookPages:
         )
 
     async def create(self, visitor: Visitor) -> Response:
-        """The form of a new endpoint, then its secret, this once."""
+        """Show the form for a new endpoint, then its secret, once."""
         chosen = [str(one) for one in visitor.form.getlist("event")]
         texts = texts_of(self._context, visitor)
         personal = has_scope(visitor.person.roles, PERSONAL)
@@ -117,7 +117,7 @@ class WebhookPages:
         )
 
     async def replay(self, visitor: Visitor) -> Response:
-        """Replay events from a given time; then show how many deliveries were started."""
+        """Replay events from a given time, and show how many deliveries were started."""
         endpoint, problems, scheduled = await self._endpoint(visitor), {}, None
         if visitor.form:
             start = visitor.form_value("start").strip()
@@ -145,7 +145,7 @@ class WebhookPages:
         return self._secret(visitor, await self._calls.post(visitor, f"{_CALL}/{endpoint['id']}/rotate-secret"))
 
     async def delete(self, visitor: Visitor) -> Response:
-        """Delete the endpoint, once that is confirmed."""
+        """Delete the endpoint after confirmation."""
         endpoint = await self._endpoint(visitor)
         if not visitor.form:
             return render_page(self._context, visitor, "webhook_delete.html", endpoint=endpoint)
@@ -153,7 +153,7 @@ class WebhookPages:
         return redirect_to(f"{visitor.place.home}{PATH}?done=deleted")
 
     async def _perform(self, visitor: Visitor, endpoint: Record) -> Response:
-        """Do what the pressed button says. Raises CallRefused."""
+        """Perform the action of the pressed button. Raises CallRefused."""
         here = f"{visitor.place.home}{PATH}/{endpoint['id']}"
         match visitor.form_value("do"):
             case "test":
@@ -166,7 +166,7 @@ class WebhookPages:
                 raise NotFound
 
     async def _endpoint(self, visitor: Visitor) -> Record:
-        """The endpoint that the address names, without its secret. Raises NotFound."""
+        """The endpoint named in the URL, without its secret. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.place.home}{PATH}/").split("/")[0]
         self._context.parse_id("webhooksubscription", name)
         page = await self._calls.list_page(visitor, _CALL, [("pageSize", "100")])
@@ -180,7 +180,7 @@ class WebhookPages:
 
 
 def _event_groups(texts: PageTexts, *, personal: bool) -> dict[str, list[str]]:
-    """The event types that can be chosen, by the records that they are about. ``personal``: also those with donors."""
+    """The event types to choose from, by record type. ``personal``: includes those with donors' data."""
     groups: dict[str, list[str]] = {}
     for name, event_type in EVENT_TYPES.items():
         if not name.startswith("internal.") and (personal or not personal_members(event_type.record)):
@@ -189,7 +189,7 @@ def _event_groups(texts: PageTexts, *, personal: bool) -> dict[str, list[str]]:
 
 
 def _form_problems(refused: CallRefused, texts: PageTexts) -> dict[str, Markup]:
-    """The sentences of a refused form under its fields."""
+    """The error sentences of a refused form by field."""
     problems: dict[str, Markup] = {}
     if refused.status == HTTPStatus.FORBIDDEN:
         return {"events": in_english_joined(refused.reasons)}
