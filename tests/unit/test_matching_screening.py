@@ -90,7 +90,7 @@ def test_a_street_is_evidence_in_its_own_town_alone(city: str | None, postcode: 
     ],
 )
 def test_of_a_person_without_a_place_the_name_says_all_or_nothing(asked: str, listed: str, flagged: bool) -> None:
-    sought = replace(prepare_subject([asked], ["USA"]), unplaced=True)
+    sought = replace(prepare_subject([asked], ["USA"]), countries_incomplete=True)
     there = entry(listed, countries=("RUS",))
     assert match_entry(sought, there).flagged is flagged
     assert not any(part.finding == "country" for part in match_entry(sought, there).parts), "it speaks against nobody"
@@ -174,7 +174,9 @@ def flags(asked: str, listed: str, *, person: bool = False) -> bool:
     """Whether a body of the US, or a person, is flagged by the bare name of an entry."""
     matcher = WatchlistMatcher([PreparedEntry("1", (listed,))], ["USA"], persons=person)
     name = prepare_name(asked, person=person)
-    return bool(matcher.find_matches(PreparedSubject((name,), frozenset() if person else HOME, unplaced=person)))
+    return bool(
+        matcher.find_matches(PreparedSubject((name,), frozenset() if person else HOME, countries_incomplete=person))
+    )
 
 
 @pytest.mark.parametrize(

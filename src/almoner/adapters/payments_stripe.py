@@ -115,7 +115,7 @@ _SAVED: Final = "off_session"
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _OwnPayment:
     """One of our payments: a Checkout Session, or a charge of a saved card. ``id``: the ID we store."""
 
     id: str
@@ -199,7 +199,7 @@ class StripeProvider:
         params = _session_params(order, self._mark)
         with translate_errors("a new payment"):
             answer = await self._line.client.v1.checkout.sessions.create_async(params, {"idempotency_key": order.key})
-        result = self._shown(parse_response(answer, CheckoutSession), 0)
+        result = self._to_provider_payment(parse_response(answer, CheckoutSession), 0)
         if result.money != order.money or result.reference != order.reference or result.url is None:
             raise ProviderFailure("Stripe returned a different payment")
         return result
@@ -211,20 +211,20 @@ class StripeProvider:
         """
         session = (await self._find(payment)).paid_on
         if isinstance(session, OffSessionIntent):
-            return stripe_saved_methods.shown(session)
-        attempts = await self._tries(session)
+            return stripe_saved_methods.to_provider_payment(session)
+        attempts = await self._card_attempts(session)
         if session.status == "open" and attempts >= _allowed_attempts(session):
-            session = await self._end(session)
-        return self._shown(session, attempts)
+            session = await self._expire(session)
+        return self._to_provider_payment(session, attempts)
 
     async def cancel(self, payment: str) -> ProviderPayment:
         """Cancel an unpaid payment. Raises NoSuchPayment, ProviderFailure."""
         session = (await self._find(payment)).paid_on
         if isinstance(session, OffSessionIntent):
-            return stripe_saved_methods.shown(await self._saved_methods.cancel(session))
+            return stripe_saved_methods.to_provider_payment(await self._saved_methods.cancel(session))
         if session.status == "open":
-            session = await self._end(session)
-        return self._shown(session, await self._tries(session))
+            session = await self._expire(session)
+        return self._to_provider_payment(session, await self._card_attempts(session))
 
     async def charge_off_session(self, charge: OffSessionCharge) -> ProviderPayment:
         """Charge a saved card, or return the charge made earlier. Raises PaymentMethodGone, ProviderFailure."""
@@ -367,9 +367,9 @@ class StripeProvider:
 
     def payout_reports(self) -> StripePayoutReports:
         """The reports of Stripe's payouts to us."""
-        return StripePayoutReports(_NAME, self._line, self._kept_as)
+        return StripePayoutReports(_NAME, self._line, self._stored_id)
 
-    async def _kept_as(self, payment: str) -> str | None:
+    async def _stored_id(self, payment: str) -> str | None:
         """The ID under which we store a payment; None if it is not ours."""
         try:
             return (await self._find(payment)).id
@@ -380,13 +380,13 @@ class StripeProvider:
         """Close the connections."""
         await self._line.close()
 
-    async def _find(self, payment: str) -> _Found:
+    async def _find(self, payment: str) -> _OwnPayment:
         """Find our payment by any Stripe payment ID. Raises NoSuchPayment, ForeignPaymentError if it is not ours."""
         session = await self._session(payment)
         if session is None:
             intent = await self._saved_methods.find_intent(payment)
-            return _Found(intent.id, intent.currency, intent.livemode, intent, intent)
-        return _Found(session.id, session.currency, session.livemode, session.payment_intent, session)
+            return _OwnPayment(intent.id, intent.currency, intent.livemode, intent, intent)
+        return _OwnPayment(session.id, session.currency, session.livemode, session.payment_intent, session)
 
     async def _session(self, payment: str) -> CheckoutSession | None:
         """The Checkout Session behind any payment ID; None for a PaymentIntent that has none.
@@ -413,7 +413,7 @@ class StripeProvider:
             else parse_response(answer, CheckoutSessionList).data[0]
         )
 
-    async def _tries(self, session: CheckoutSession) -> int:
+    async def _card_attempts(self, session: CheckoutSession) -> int:
         """The number of card attempts: each leaves a charge, or an error if its bank was never contacted."""
         intent = session.payment_intent
         if intent is None:
@@ -423,7 +423,7 @@ class StripeProvider:
             answer = await self._line.client.v1.charges.list_async(asked)
         return max(len(parse_response(answer, ChargeList).data), int(intent.last_payment_error is not None))
 
-    async def _end(self, session: CheckoutSession) -> CheckoutSession:
+    async def _expire(self, session: CheckoutSession) -> CheckoutSession:
         """Expire an open session; if it was paid at the same moment, return it as paid."""
         try:
             with translate_errors(session.id):
@@ -435,7 +435,7 @@ class StripeProvider:
             return ended
         return parse_response(answer, CheckoutSession)
 
-    def _shown(self, session: CheckoutSession, attempts: int) -> ProviderPayment:
+    def _to_provider_payment(self, session: CheckoutSession, attempts: int) -> ProviderPayment:
         intent, url = session.payment_intent, session.url
         if url is not None and not url.startswith(self._origin + "/"):
             raise ProviderFailure("Stripe's payment page is at an unexpected address")

@@ -64,12 +64,12 @@ class _Payouts(msgspec.Struct, frozen=True):
 
 
 class StripePayoutReports:
-    """Reads Stripe's payouts. ``kept_as``: maps a PaymentIntent to our payment; None if it is not ours."""
+    """Reads Stripe's payouts. ``stored_id_of``: maps a PaymentIntent to our payment; None if it is not ours."""
 
-    def __init__(self, name: str, wire: Wire, kept_as: Callable[[str], Awaitable[str | None]]) -> None:
+    def __init__(self, name: str, wire: Wire, stored_id_of: Callable[[str], Awaitable[str | None]]) -> None:
         self._name = name
         self._wire = wire
-        self._kept_as = kept_as
+        self._stored_id_of = stored_id_of
         self._named: dict[str, str] = {}
 
     @property
@@ -141,7 +141,7 @@ class StripePayoutReports:
 
         async def name(intent: str) -> None:
             async with turns:
-                self._named[intent] = await self._kept_as(intent) or intent
+                self._named[intent] = await self._stored_id_of(intent) or intent
 
         sources = [_source(move) for move in moves]
         intents = sorted({one.payment_intent for one in sources if one is not None and one.payment_intent})

@@ -189,9 +189,9 @@ class _Columns:
         if more["Operating_Countries"] and not countries:
             self._reading.report_unreadable_value("Operating_Countries", more["Operating_Countries"])
         return {
-            "purposes": self._stated(row, self._purposes),
-            "beneficiaries": self._stated(row, self._beneficiaries),
-            "operates_in": self._stated(row, self._states),
+            "purposes": self._set_flags(row, self._purposes),
+            "beneficiaries": self._set_flags(row, self._beneficiaries),
+            "operates_in": self._set_flags(row, self._states),
             "Operating_Countries": countries,
             "Country": more["Country"] if more["Country"].casefold() != "australia" else "",
             "Address_Type": more["Address_Type"],
@@ -201,7 +201,7 @@ class _Columns:
             "name_may_be_cut": len(name) >= _CUT_AT,
         }
 
-    def _stated(self, row: TableRow, flags: list[tuple[str, int]]) -> list[str]:
+    def _set_flags(self, row: TableRow, flags: list[tuple[str, int]]) -> list[str]:
         stated = []
         for column, at in flags:
             text = row.fields[at]

@@ -85,11 +85,11 @@ def _read_records(file: SourceFile) -> Iterator[tuple[int, dict[str, str]]]:
     try:
         while chunk := content.read(_CHUNK):
             parsing.parser.Parse(chunk, False)
-            yield from parsing.taken()
+            yield from parsing.completed_records()
         parsing.parser.Parse(b"", True)
     except (expat.ExpatError, ValueError) as error:
         raise ImportRefused(f"{file.name} is no XML, or was cut off ({error}): download it again") from error
-    yield from parsing.taken()
+    yield from parsing.completed_records()
 
 
 class _RecordParser:
@@ -101,7 +101,7 @@ class _RecordParser:
         self.parser.StartDoctypeDeclHandler = self._refused
         self.parser.StartElementHandler = self._started
         self.parser.EndElementHandler = self._ended
-        self.parser.CharacterDataHandler = self._stated
+        self.parser.CharacterDataHandler = self._on_text
         self._depth = 0
         self._record: dict[str, str] | None = None
         self._at = 0
@@ -109,7 +109,7 @@ class _RecordParser:
         self._member: str | None = None
         self._done: list[tuple[int, dict[str, str]]] = []
 
-    def taken(self) -> list[tuple[int, dict[str, str]]]:
+    def completed_records(self) -> list[tuple[int, dict[str, str]]]:
         """Return the records completed since the last call."""
         done, self._done = self._done, []
         return done
@@ -137,7 +137,7 @@ class _RecordParser:
             self._member = None
         self._depth -= 1
 
-    def _stated(self, text: str) -> None:
+    def _on_text(self, text: str) -> None:
         if self._record is not None and self._member is not None and len(self._record[self._member]) < _LONGEST:
             self._record[self._member] += text
 

@@ -98,7 +98,7 @@ def _read_rows(file: SourceFile, place: int) -> Iterator[SourceRow]:
         if len(fields) == width:
             values = pick(fields)
             facts = dict(compress(zip(columns, values, strict=True), values))
-            if not line.isascii() or _is_odd(line) or not _NOTHING.isdisjoint(values):
+            if not line.isascii() or _has_control_characters(line) or not _NOTHING.isdisjoint(values):
                 facts = {column: text for column, text in reading.read_texts(facts).items() if text}
             result = _entry(facts, reading)
             if isinstance(result, RegisterEntry):
@@ -121,7 +121,7 @@ def _read_rows(file: SourceFile, place: int) -> Iterator[SourceRow]:
         raise ImportRefused(f"{file.name} holds a header and no rows: download it again")
 
 
-def _is_odd(line: str) -> bool:
+def _has_control_characters(line: str) -> bool:
     """Whether a line contains control characters or HTML entities."""
     return not line.rstrip("\r\n").isprintable() or ("&" in line and ";" in line)
 

@@ -64,7 +64,7 @@ class ObjectStorage:
         """The bytes of a blob, in chunks."""
         async with self._call(key):
             found = await obstore.get_async(self._store, _path(key))
-        async for piece in self._each(found.stream(min_chunk_size=_PIECE), key):
+        async for piece in self._iterate_within_limit(found.stream(min_chunk_size=_PIECE), key):
             yield bytes(piece)
 
     async def remove(self, key: str) -> None:
@@ -77,7 +77,7 @@ class ObjectStorage:
 
     async def list_blobs(self) -> AsyncIterator[ListedBlob]:
         """List every blob, in no order."""
-        async for batch in self._each(obstore.list(self._store)):
+        async for batch in self._iterate_within_limit(obstore.list(self._store)):
             for found in batch:
                 if blob := _BLOB.fullmatch(found["path"]):
                     yield ListedBlob(blob[2], found["last_modified"])
@@ -89,7 +89,7 @@ class ObjectStorage:
 
     async def list_trashed(self) -> AsyncIterator[TrashedBlob]:
         """List the blobs in the trash, in no order."""
-        async for batch in self._each(obstore.list(self._store, prefix=_TRASH)):
+        async for batch in self._iterate_within_limit(obstore.list(self._store, prefix=_TRASH)):
             for found in batch:
                 if blob := _TRASHED.fullmatch(found["path"]):
                     yield TrashedBlob(blob[2], date.fromisoformat(blob[1]))
@@ -120,7 +120,7 @@ class ObjectStorage:
 
     async def list_deployment_records(self) -> list[str]:
         """List the names of all deployment records."""
-        batches = [batch async for batch in self._each(obstore.list(self._store, prefix=_MARKS_PREFIX))]
+        batches = [batch async for batch in self._iterate_within_limit(obstore.list(self._store, prefix=_MARKS_PREFIX))]
         return [found["path"].rpartition("/")[2] for batch in batches for found in batch]
 
     async def check(self) -> None:
@@ -162,7 +162,7 @@ class ObjectStorage:
             limit.reschedule(asyncio.get_running_loop().time() + self._patience)
             yield piece
 
-    async def _each(self, stream: AsyncIterator[_Piece], key: str = "") -> AsyncIterator[_Piece]:
+    async def _iterate_within_limit(self, stream: AsyncIterator[_Piece], key: str = "") -> AsyncIterator[_Piece]:
         """The chunks that the store sends; the time in which the caller processes them does not count."""
         while True:
             async with self._call(key):

@@ -86,7 +86,9 @@ class StripeSavedMethods:
         Raises PaymentMethodGone, ProviderFailure.
         """
         try:
-            result = await self.find_charge(charge.reference, charge.customer) or shown(await self._charge(charge))
+            result = await self.find_charge(charge.reference, charge.customer) or to_provider_payment(
+                await self._charge(charge)
+            )
         except NoSuchPayment:
             raise PaymentMethodGone(charge.payment_method) from None
         if result.money != charge.money or result.reference != charge.reference:
@@ -131,7 +133,7 @@ class StripeSavedMethods:
             page = parse_response(answer, OffSessionIntents)
             for one in page.data:
                 if one.metadata.get(REFERENCE_KEY) == reference and is_own(one.metadata, self._mark):
-                    return shown(one)
+                    return to_provider_payment(one)
             more = page.has_more and bool(page.data)
             asked["starting_after"] = page.data[-1].id if more else ""
         return None
@@ -228,7 +230,7 @@ class StripeSavedMethods:
         )
 
 
-def shown(intent: OffSessionIntent) -> ProviderPayment:
+def to_provider_payment(intent: OffSessionIntent) -> ProviderPayment:
     """Convert the charge of a saved card to a payment."""
     status = _STATUSES.get(intent.status, ProviderStatus.PROCESSING)
     paid = status is ProviderStatus.SUCCEEDED

@@ -111,7 +111,7 @@ async def list_lines(
 
 def _row(tx: Tx, line: BankLine) -> list[object]:
     moved = line.movement
-    why = _why(line.reason, line.booking_error) if line.reason else line.matched_as
+    why = _open_reason(line.reason, line.booking_error) if line.reason else line.matched_as
     amount = f"{format_decimal(moved.minor, moved.currency)} {moved.currency}"
     reported = (moved.counterparty, (moved.text or "")[:60] or None, line.status, why)
     return [
@@ -124,7 +124,7 @@ def _row(tx: Tx, line: BankLine) -> list[object]:
     ]
 
 
-def _why(reason: OpenLineReason, refusal: str | None) -> str:
+def _open_reason(reason: OpenLineReason, refusal: str | None) -> str:
     return f"{reason.sentence}: {refusal}" if reason is OpenLineReason.REFUSED and refusal else reason.sentence
 
 

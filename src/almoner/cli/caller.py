@@ -138,7 +138,7 @@ async def administrator_lookup(database: Database) -> Callable[[Tx], Awaitable[C
     """
     async with database.read() as tx:
         known = await operators.has_any_operator(tx)
-    return await _who(database, "administrator") if known else _machine
+    return await _operator_lookup(database, "administrator") if known else _machine
 
 
 async def _machine(tx: Tx) -> Caller:
@@ -150,12 +150,12 @@ async def _machine(tx: Tx) -> Caller:
 @asynccontextmanager
 async def operator_transaction(database: Database, *roles: OperatorRole) -> AsyncIterator[tuple[Tx, Caller]]:
     """A transaction with the operator who runs the command. Raises OperatorRefused."""
-    who = await _who(database, *roles)
+    who = await _operator_lookup(database, *roles)
     async with database.write() as tx:
         yield tx, await who(tx)
 
 
-async def _who(database: Database, *roles: OperatorRole) -> Callable[[Tx], Awaitable[Caller]]:
+async def _operator_lookup(database: Database, *roles: OperatorRole) -> Callable[[Tx], Awaitable[Caller]]:
     token = _token()
 
     async def who(tx: Tx) -> Caller:

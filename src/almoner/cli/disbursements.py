@@ -95,10 +95,10 @@ async def run_disbursements(database: Database) -> Output:
 
 def _in_words(sums: DisbursementTotals) -> str:
     whole = f"{format_decimal(sums.minor, sums.currency)} {sums.currency}"
-    return f"{whole} in {_many(sums.disbursements, 'disbursement')} with {_many(sums.donations, 'donation')}"
+    return f"{whole} in {_counted(sums.disbursements, 'disbursement')} with {_counted(sums.donations, 'donation')}"
 
 
-def _many(count: int, what: str) -> str:
+def _counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
@@ -156,13 +156,13 @@ async def show(
     anonymously.
     """
     async with database.read() as tx:
-        with _known(disbursement):
+        with _explain_unknown_disbursement(disbursement):
             found = await disbursements.get(tx, ALL_PARTNERS, parse_id(tx, "disbursement", disbursement))
         fields = await _fields(tx, found)
     if csv_file is not None:
         with csv_file.open("w", encoding="utf-8-sig", newline="") as opened:
             written = await disbursements_flows.write_remittance_advice(database, found.id, opened)
-        return [fields, f"Wrote {_many(written, 'donation')} to {csv_file}."]
+        return [fields, f"Wrote {_counted(written, 'donation')} to {csv_file}."]
     rows = await disbursements_flows.preview_remittance_advice(database, found.id, _SHOWN)
     parts: list[Part] = [fields, Table(disbursements_flows.COLUMN_TITLES, rows)]
     if found.donations > _SHOWN:
@@ -176,7 +176,7 @@ async def _fields(tx: Tx, found: Disbursement) -> Fields:
     lines = {
         "organisation": f"{organisation.shown_name} ({tx.ids.text('organisation', organisation.id)})",
         "partner": tx.ids.text("partner", found.partner_id),
-        "amount": f"{format_amount(found.money)} from {_many(found.donations, 'donation')}",
+        "amount": f"{format_amount(found.money)} from {_counted(found.donations, 'donation')}",
         "status": f"{found.status}{waits}",
         "end-to-end id": found.end_to_end_id,
         "created": iso_timestamp(found.created_at),
@@ -208,10 +208,10 @@ async def write_remittance(
     """
     outputs.ensure_new_file(pdf)
     papers = remittances.RemittanceDocuments(database.deployment)
-    spoken = _spoken(papers, language)
+    spoken = _check_language(papers, language)
     payout_id = _id(database, disbursement)
     async with operator_transaction(database, "finance") as (tx, officer):
-        with _known(disbursement):
+        with _explain_unknown_disbursement(disbursement):
             made = await remittances.build_remittance(tx, payout_id, spoken)
     document = await papers.render(made)
     facts = {"language": made.language, "sha256": sha256(document).hexdigest()}
@@ -220,7 +220,7 @@ async def write_remittance(
             tx, made.disbursement.partner_id, "disbursement.remittance_created", disbursement, **facts
         )
     outputs.write_file(pdf, document)
-    reported = f"{format_amount(made.disbursement.money)} from {_many(made.totals.gifts, 'donation')}"
+    reported = f"{format_amount(made.disbursement.money)} from {_counted(made.totals.gifts, 'donation')}"
     parts = [f"Wrote the remittance statement for {made.organisation} to {pdf}: {reported}, in {made.language}."]
     if len(made.lines) < made.totals.gifts:
         parts.append(
@@ -230,7 +230,7 @@ async def write_remittance(
     return parts
 
 
-def _spoken(papers: remittances.RemittanceDocuments, language: str | None) -> str | None:
+def _check_language(papers: remittances.RemittanceDocuments, language: str | None) -> str | None:
     """Check the requested language. Raises BadParameter if it is not supported."""
     if language is None or nearest_offered_language(language, papers.languages) is not None:
         return language
@@ -256,8 +256,8 @@ async def confirm(
     reported = (note or "").strip()[:MAX_NOTE_LENGTH] or None
     payout_id = _id(database, disbursement)
     async with operator_transaction(database, "finance") as (tx, officer):
-        with _known(disbursement):
-            stated = await _stated(tx, officer, payout_id, reported)
+        with _explain_unknown_disbursement(disbursement):
+            stated = await _payment_confirmation(tx, officer, payout_id, reported)
         if isinstance(stated, str):
             return stated
         confirmed = await disbursements.confirm_paid(tx, payout_id, stated)
@@ -268,11 +268,13 @@ async def confirm(
     await disbursements_flows.propagate_status(database, confirmed)
     return (
         f"{disbursement} is {confirmed.status}: {format_amount(confirmed.money)} with "
-        f"{_many(confirmed.donations, 'donation')}."
+        f"{_counted(confirmed.donations, 'donation')}."
     )
 
 
-async def _stated(tx: Tx, officer: Caller, payout_id: UUID, note: str | None) -> PaymentConfirmation | str | None:
+async def _payment_confirmation(
+    tx: Tx, officer: Caller, payout_id: UUID, note: str | None
+) -> PaymentConfirmation | str | None:
     """The confirmation to record. None if the payment file is sufficient, a message if a second person must confirm."""
     needed = await payment_files.required_confirmation(tx, payout_id, _own_accounts())
     if needed.people == 0:
@@ -316,14 +318,14 @@ async def mark_returned(
     """
     payout_id = _id(database, disbursement)
     async with operator_transaction(database, "finance") as (tx, officer):
-        with _known(disbursement):
+        with _explain_unknown_disbursement(disbursement):
             returned = await disbursements.mark_returned(tx, payout_id, reason.strip(), recorded_by=officer.id)
         await officer.record_audit_entry(tx, returned.partner_id, "disbursement.returned", disbursement)
     await disbursements_flows.propagate_status(database, returned)
     return (
         f"{disbursement} is {returned.status}: {format_amount(returned.money)} with "
-        f"{_many(returned.donations, 'donation')}. Disbursements to this organisation are on hold. Find out why it was "
-        "returned, then run `almoner disbursements release`."
+        f"{_counted(returned.donations, 'donation')}. Disbursements to this organisation are on hold. Find out why it "
+        "was returned, then run `almoner disbursements release`."
     )
 
 
@@ -340,8 +342,8 @@ async def place_hold(
 ) -> str:
     """Put an organisation's disbursements on hold."""
     reported = note.strip()
-    with _found(organisation):
-        scope, organisation_id = _whose(tx, partner, organisation)
+    with _explain_unknown_organisation(organisation):
+        scope, organisation_id = _hold_scope(tx, partner, organisation)
         await disbursements.hold_disbursements(
             tx, scope, organisation_id, note=reported, decided_by=officer.id, rules=disbursement_rules()
         )
@@ -362,8 +364,8 @@ async def release_holds(
     """
     reported = note.strip()
     whose = f" for {partner}" if partner else ""
-    with _found(organisation):
-        scope, organisation_id = _whose(tx, partner, organisation)
+    with _explain_unknown_organisation(organisation):
+        scope, organisation_id = _hold_scope(tx, partner, organisation)
     seen = await disbursements.fingerprint_holds(tx, scope, organisation_id)
     of = _audited(scope)
     agreed = await require_approval(
@@ -384,7 +386,7 @@ async def release_holds(
     return f"Disbursements to {organisation} are released{whose}."
 
 
-def _whose(tx: Tx, partner: str | None, organisation: str) -> tuple[Partner | AllPartners, UUID]:
+def _hold_scope(tx: Tx, partner: str | None, organisation: str) -> tuple[Partner | AllPartners, UUID]:
     """The partner whose donations are put on hold, and the nonprofit."""
     scope = Partner(parse_id(tx, "partner", partner)) if partner else ALL_PARTNERS
     return scope, parse_id(tx, "organisation", organisation)
@@ -395,7 +397,7 @@ def _audited(scope: Partner | AllPartners) -> UUID:
 
 
 @contextmanager
-def _found(organisation: str) -> Iterator[None]:
+def _explain_unknown_organisation(organisation: str) -> Iterator[None]:
     """Raise an error that names the unknown organisation."""
     try:
         yield
@@ -425,7 +427,7 @@ async def list_holds(tx: Tx) -> Table:
 
 
 @contextmanager
-def _known(disbursement: str) -> Iterator[None]:
+def _explain_unknown_disbursement(disbursement: str) -> Iterator[None]:
     """Raise an error that names the unknown disbursement."""
     try:
         yield

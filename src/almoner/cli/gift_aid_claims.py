@@ -177,7 +177,7 @@ async def export_schedule(
     if out is not None:
         outputs.ensure_new_file(out)
     async with operator_transaction(database, "finance") as (tx, officer):
-        schedule = await _known(claim, gift_aid_claims.schedule_csv(tx, parse_id(tx, _TYPE, claim)))
+        schedule = await _explain_unknown_claim(claim, gift_aid_claims.schedule_csv(tx, parse_id(tx, _TYPE, claim)))
         await officer.record_audit_entry(tx, DEPLOYMENT, "gift_aid_claim.downloaded", claim)
     if out is None:
         return schedule.removesuffix("\n")
@@ -242,11 +242,11 @@ async def withdraw_claim(tx: Tx, officer: Caller, claim: ClaimId, note: Note) ->
 
 
 async def _moved(claim: str, move: Awaitable[GiftAidClaim]) -> str:
-    moved = await _known(claim, move)
+    moved = await _explain_unknown_claim(claim, move)
     return f"{claim} is {moved.status}. {_sums(moved)}"
 
 
-async def _known(claim: str, asked: Awaitable[Found]) -> Found:
+async def _explain_unknown_claim(claim: str, asked: Awaitable[Found]) -> Found:
     try:
         return await asked
     except NotFound:

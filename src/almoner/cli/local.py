@@ -104,7 +104,7 @@ def complete_settings(settings: Settings) -> Iterator[Settings]:
         with postgres.running_server(settings.data_dir, settings.pg_bin) as server:
             with postgres.folder_lock(server.home):
                 own = SandboxSecrets.load_or_create(server.home)
-                asyncio.run(_provide(server, own))
+                asyncio.run(_create_database_and_roles(server, own))
             yield settings.model_copy(
                 update={
                     "master_key": settings.master_key or SecretStr(own.master_key),
@@ -120,7 +120,7 @@ async def keep_database_running(settings: Settings, stop: asyncio.Event) -> None
         await postgres.keep_server_running(settings.data_dir, settings.pg_bin, stop, settings.disk_reserve_bytes)
 
 
-async def _provide(server: postgres.PostgresServer, own: SandboxSecrets) -> None:
+async def _create_database_and_roles(server: postgres.PostgresServer, own: SandboxSecrets) -> None:
     """Create the database, the role that owns the tables, and the role of the service (architecture 5)."""
     connection = await asyncpg.connect(server.superuser_url())
     try:
@@ -134,10 +134,10 @@ async def _provide(server: postgres.PostgresServer, own: SandboxSecrets) -> None
             await connection.execute(f"create database {DATABASE} owner {_OWNER_ROLE}")
     finally:
         await connection.close()
-    await _extend(server)
+    await _install_prewarm(server)
 
 
-async def _extend(server: postgres.PostgresServer) -> None:
+async def _install_prewarm(server: postgres.PostgresServer) -> None:
     """Install the pg_prewarm extension, if the server provides it, so that search is fast after a restart.
 
     Only a superuser can do this.

@@ -80,13 +80,13 @@ class LogFile:
         Never writes part of a line. Raises OSError if the disk is full, or if a new file cannot be created.
         """
         if self._size and self._size + len(line) > self._largest:
-            self._begin_anew()
+            self._rotate()
         if self._lines.write(line) != len(line):
             self._lines.truncate(self._size)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._size += len(line)
 
-    def _begin_anew(self) -> None:
+    def _rotate(self) -> None:
         """Rotate the files. A step that fails is retried with the next line, and no file is moved twice."""
         if self._file.exists():
             free = next((number for number in range(1, self._old_files) if not self._old(number).exists()), None)

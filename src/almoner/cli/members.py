@@ -50,7 +50,7 @@ async def add_member(
     person, link = await members.invite_member(
         tx, scope, officer.audit_context, email, name=name, user_name=user_name, roles=_roles(role)
     )
-    return _invitation(await _shown(tx, scope, officer, person), link)
+    return _invitation(await _invitation_message(tx, scope, officer, person), link)
 
 
 @commands.command("list")
@@ -127,7 +127,7 @@ async def resend_invitation(tx: Tx, officer: Caller, partner: PartnerId, member:
     person, link = await members.resend_invitation(
         tx, scope, officer.audit_context, await get_member_id(tx, scope, member)
     )
-    return _invitation(await _shown(tx, scope, officer, person), link)
+    return _invitation(await _invitation_message(tx, scope, officer, person), link)
 
 
 @commands.command("deactivate")
@@ -172,7 +172,7 @@ async def reset_second_factor(tx: Tx, officer: Caller, partner: PartnerId, membe
         tx, scope, officer.audit_context, await get_member_id(tx, scope, member)
     )
     if link:
-        await _shown(tx, scope, officer, person)
+        await _invitation_message(tx, scope, officer, person)
     way = f"this single-use link: {link}" if link else "the link that we emailed."
     return (
         f"{person.user_name} can no longer sign in with old credentials. To sign in within 7 days, they can use {way}"
@@ -221,7 +221,7 @@ def _roles(typed: list[str] | None) -> list[MemberRole]:
     return [role for role in MEMBER_ROLES if role in (typed or ())]
 
 
-async def _shown(tx: Tx, partner: Partner, officer: Caller, person: Person) -> str:
+async def _invitation_message(tx: Tx, partner: Partner, officer: Caller, person: Person) -> str:
     """The message for a new invitation, with the link if it may be shown."""
     member = tx.ids.text("member", person.id)
     await officer.record_audit_entry(tx, partner.id, "invitation.viewed", member)

@@ -121,7 +121,7 @@ async def set_roles(tx: Tx, officer: Caller, operator: OperatorId, role: Roles) 
     person = await operators.set_roles(
         tx, officer.audit_context, await _id(tx, operator), [_ROLES[one] for one in role]
     )
-    return _stated(tx, person, f"is {', '.join(sorted(person.roles))}")
+    return _operator_message(tx, person, f"is {', '.join(sorted(person.roles))}")
 
 
 @commands.command("deactivate")
@@ -132,7 +132,7 @@ async def deactivate(tx: Tx, officer: Caller, operator: OperatorId) -> str:
     The operator's sessions, tokens and pending approvals end immediately. Decisions that the operator has made remain
     in effect.
     """
-    return _stated(
+    return _operator_message(
         tx, await operators.deactivate(tx, officer.audit_context, await _id(tx, operator)), "has been deactivated"
     )
 
@@ -144,10 +144,12 @@ async def activate(tx: Tx, officer: Caller, operator: OperatorId) -> str:
 
     The operator's previous tokens stay revoked.
     """
-    return _stated(tx, await operators.activate(tx, officer.audit_context, await _id(tx, operator)), "is active")
+    return _operator_message(
+        tx, await operators.activate(tx, officer.audit_context, await _id(tx, operator)), "is active"
+    )
 
 
-def _stated(tx: Tx, person: Person, what: str) -> str:
+def _operator_message(tx: Tx, person: Person, what: str) -> str:
     return f"{person.shown_name} ({tx.ids.text(operators.ID, person.id)}) {what}."
 
 
@@ -164,7 +166,7 @@ async def update(
     if email is None and name is None:
         raise typer.BadParameter("use --email, --name or both")
     person = await operators.update_details(tx, officer.audit_context, await _id(tx, operator), email=email, name=name)
-    return _stated(tx, person, f"signs in as {person.user_name}")
+    return _operator_message(tx, person, f"signs in as {person.user_name}")
 
 
 @commands.command("reset-second-factor")
@@ -175,7 +177,9 @@ async def reset_second_factor(tx: Tx, officer: Caller, operator: OperatorId) -> 
     Before you run this command, follow the steps in docs/runbooks/lost-second-factor.md.
     """
     person = await operators.reset_second_factor(tx, officer.audit_context, await _id(tx, operator))
-    return _stated(tx, person, "can sign in again with the link that we emailed. All sessions and tokens have ended")
+    return _operator_message(
+        tx, person, "can sign in again with the link that we emailed. All sessions and tokens have ended"
+    )
 
 
 @commands.command("two-person-approval")

@@ -104,7 +104,7 @@ async def create(
     if created.file is not None:
         await _record(tx, officer, "payment_file.created", created.file)
     parts = [
-        f"Left out: {await _left_out(tx, payout, why)}"
+        f"Left out: {await _left_out_line(tx, payout, why)}"
         for payouts, why in (
             (created.without_account, "has no approved payee account: see `almoner payee-accounts`"),
             (created.held, _HELD),
@@ -128,7 +128,7 @@ async def create(
     ]
 
 
-async def _left_out(tx: Tx, disbursement: Disbursement, why: str) -> str:
+async def _left_out_line(tx: Tx, disbursement: Disbursement, why: str) -> str:
     organisation = await organisations.get(tx, Partner(disbursement.partner_id), disbursement.organisation_id)
     named_so = tx.ids.text("disbursement", disbursement.id)
     return f"{named_so}, {format_amount(disbursement.money)}: {organisation.shown_name} {why}"
@@ -254,11 +254,11 @@ async def import_status(
     stated = ", ".join(f"{count:,} {verdict.value}" for verdict, count in sorted(reported.counts.items()))
     return [
         f"The bank reports {stated}. Disbursements confirmed: {reported.confirmed:,}, returned: {reported.returned:,}.",
-        *(Failure(line) for line in _wrong(database, reported)),
+        *(Failure(line) for line in _failed_payment_lines(database, reported)),
     ]
 
 
-def _wrong(database: Database, told: StatusReportResult) -> list[str]:
+def _failed_payment_lines(database: Database, told: StatusReportResult) -> list[str]:
     """The payments that need attention."""
     ids = database.deployment.ids
     found = [

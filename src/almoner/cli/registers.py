@@ -210,7 +210,7 @@ async def show_status(tx: Tx) -> list[Part]:
         "source", "registry", "data of", "age", "oldest", "parts", "rows", "active", "last import", "quarantined",
         "verified",
     )  # fmt: skip
-    parts: list[Part] = [Table(titles, [_standing(one, tx.now) for one in sources])]
+    parts: list[Part] = [Table(titles, [_status_row(one, tx.now) for one in sources])]
     for one in sources:
         for load_id, at, reasons in one.quarantined:
             parts.append(f"In quarantine since {iso_timestamp(at)}: {tx.ids.text(_LOAD, load_id)} of {one.source}")
@@ -223,7 +223,7 @@ async def show_status(tx: Tx) -> list[Part]:
     return parts
 
 
-def _standing(one: SourceStatus, now: datetime) -> tuple[object, ...]:
+def _status_row(one: SourceStatus, now: datetime) -> tuple[object, ...]:
     age = f"{(now - one.data_as_of).days} d" if one.data_as_of else "-"
     days = [f"{day:%Y-%m-%d}" if day else "-" for day in (one.data_as_of, one.oldest)]
     active = one.active if one.lists else "-"
@@ -252,8 +252,8 @@ async def show_difference(
     shows the number of changes in each column.
     """
     async with database.snapshot() as tx:
-        before = await registers.resolve_load(tx, source, _named(tx, old))
-        after = await registers.resolve_load(tx, source, _named(tx, new))
+        before = await registers.resolve_load(tx, source, _load_id_or_date(tx, old))
+        after = await registers.resolve_load(tx, source, _load_id_or_date(tx, new))
         own = REGISTER_SOURCES.get(before.source)
         ignored = own.ignored_columns if own else await registers.ignored_columns_of(tx, before.source)
         difference, different = await registers.compare_loads(tx, before, after, ignored, rows)
@@ -276,7 +276,7 @@ async def show_difference(
     return parts
 
 
-def _named(tx: Tx, given: str) -> UUID | datetime:
+def _load_id_or_date(tx: Tx, given: str) -> UUID | datetime:
     if (load_id := tx.ids.parse(_LOAD, given)) is not None:
         return load_id
     try:

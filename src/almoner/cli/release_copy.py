@@ -38,7 +38,7 @@ def release_copy(
             return "This database is not a copy. There is nothing to release."
         async with database.read() as tx:
             due = (await queue.queue_metrics(tx)).outstanding
-        for line in _stated(found, due):
+        for line in _explanation_lines(found, due):
             typer.echo(line)
         if not yes:
             prompt = "Replace the original deployment?" if takes_over else "Activate the copy as a separate deployment?"
@@ -58,7 +58,7 @@ def release_copy(
     typer.echo(run_with_database_state(release))
 
 
-def _stated(found: CopyFinding, due: int) -> list[str]:
+def _explanation_lines(found: CopyFinding, due: int) -> list[str]:
     claim, outside = found.claim, found.outside
     lines = [f"This database is treated as a copy: {found.verdict}."]
     if claim is not None:

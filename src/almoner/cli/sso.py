@@ -76,7 +76,7 @@ async def set_provider(
     async with administrator_transaction(database) as (tx, officer):
         scope = await get_partner(tx, partner)
         provider = await sso.save_provider(tx, officer.audit_context, scope, wanted)
-        return _shown(provider, sso.redirect_uri(tx, scope))
+        return _provider_fields(provider, sso.redirect_uri(tx, scope))
 
 
 @commands.command("show")
@@ -84,7 +84,7 @@ async def set_provider(
 async def show_provider(tx: Tx, partner: PartnerId) -> Output:
     """Show a partner's SSO settings and redirect URL."""
     scope = await get_partner(tx, partner)
-    return _shown(await sso.find(tx, scope), sso.redirect_uri(tx, scope))
+    return _provider_fields(await sso.find(tx, scope), sso.redirect_uri(tx, scope))
 
 
 @commands.command("test")
@@ -148,7 +148,7 @@ def _pair(text: str) -> tuple[str, str]:
     return group.strip(), role.strip()
 
 
-def _shown(provider: Provider | None, redirect: str) -> Fields:
+def _provider_fields(provider: Provider | None, redirect: str) -> Fields:
     rows: list[tuple[str, object]] = [("redirect", redirect)]
     if provider is None:
         rows.append(("provider", "-"))

@@ -114,9 +114,9 @@ async def show_verification(tx: Tx, verification: VerificationId) -> Output:
         ]
     )
     facts.append(["disbursements wait for", await _waits(tx, one)])
-    decided = await _told_of(tx, await verifications.list_decisions(tx, one.id))
+    decided = await _decision_rows(tx, await verifications.list_decisions(tx, one.id))
     parts = [
-        (_SEEN, await _seen(tx, one)),
+        (_SEEN, await _check_rows(tx, one)),
         (_ASKED, await _confirmation_rows(tx, one)),
         (_FLAGS, await _flagged(tx, await verifications.list_flags(tx, one.id))),
         (_DECIDED, decided),
@@ -129,7 +129,7 @@ async def _waits(tx: Tx, one: MonetaryDonationVerification) -> str | None:
     return "; ".join(waiting) or None
 
 
-async def _seen(tx: Tx, one: MonetaryDonationVerification) -> Rows:
+async def _check_rows(tx: Tx, one: MonetaryDonationVerification) -> Rows:
     """A table of the findings of all checks, with the facts on one line."""
     noted = await verifications.list_findings(tx, one.id)
     by = await display_name_lookup(tx, [row.finding.source for row in noted])
@@ -268,7 +268,7 @@ async def clear_flag(tx: Tx, officer: Caller, flag: FlagId, note: Note) -> Outpu
     return f"{flag} {stated}."
 
 
-async def _told_of(tx: Tx, history: list[RecordedDecision]) -> list[list[object]]:
+async def _decision_rows(tx: Tx, history: list[RecordedDecision]) -> list[list[object]]:
     """A table of decisions, with another row for each second reviewer."""
     by = await display_name_lookup(
         tx, [who for one in history for who in (one.evidence.decided_by, one.evidence.second_by)]

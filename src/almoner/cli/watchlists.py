@@ -135,7 +135,7 @@ async def show_status(database: Database) -> list[Part]:
         "list", "version", "published", "retrieved", "sha256", "categories", "entries", "added", "removed", "changed",
         "rejected", "verified", "licence",
     )  # fmt: skip
-    parts: list[Part] = [Table(titles, [_standing(one) for one in versions])]
+    parts: list[Part] = [Table(titles, [_status_row(one) for one in versions])]
     for one in refused:
         files = " ".join(file.name for file in one.files)
         parts.append(f"Rejected at {iso_timestamp(one.loaded_at)}: {one.list}, {files}")
@@ -158,7 +158,7 @@ async def load_sample(database: Database) -> None:
     )
 
 
-def _standing(one: WatchlistVersion) -> tuple[object, ...]:
+def _status_row(one: WatchlistVersion) -> tuple[object, ...]:
     load = one.load
     moments = (f"{load.published_at:%Y-%m-%d}" if load.published_at else "-", f"{load.retrieved_at:%Y-%m-%d}")
     counts = (load.entries, load.added, load.removed, load.changed, load.rejected)

@@ -30,19 +30,19 @@ class WriteCoalescingTransport:
             self._transport.write(data)
         else:
             self._held = data
-            self._loop.call_soon(self._send_held)
+            self._loop.call_soon(self._send_buffered)
 
     def write_eof(self) -> None:
         """Send the buffered data, then signal the end of the stream."""
-        self._send_held()
+        self._send_buffered()
         self._transport.write_eof()
 
     def close(self) -> None:
         """Close the connection after the buffered data has been sent."""
-        self._send_held()
+        self._send_buffered()
         self._transport.close()
 
-    def _send_held(self) -> None:
+    def _send_buffered(self) -> None:
         held, self._held = self._held, b""
         if held and not self._transport.is_closing():
             self._transport.write(held)

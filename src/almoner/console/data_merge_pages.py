@@ -146,7 +146,7 @@ class MergePages:
                 words,
                 back,
                 "Comparison",
-                [_who(pair), *about],
+                [_pair_label(pair), *about],
                 [_NOTE if merge else _WHY],
                 closed=pair.refusal(decision),
             )
@@ -217,7 +217,7 @@ def _marked(pair: RecordPair) -> list[MarkedValue]:
     ]
 
 
-def _who(pair: RecordPair) -> str:
+def _pair_label(pair: RecordPair) -> str:
     one, other = (
         f"{record.full_name} ({record.registry_code} {record.registry_number})" for record in (pair.one, pair.other)
     )

@@ -85,7 +85,7 @@ class CasePages:
         """Starlette routes."""
         return [
             self._context.route(f"{REVIEWS}/next", self.claim_next_case, *sorted(REVIEWERS)),
-            *ActionPages(self._context).routes(self._hand_over(), self._note(), self._conflict()),
+            *ActionPages(self._context).routes(self._reassign_action(), self._note(), self._conflict()),
             self._context.route(f"{REVIEWS}/{{id}}", self.show, *sorted(REVIEWERS)),
         ]
 
@@ -219,7 +219,7 @@ class CasePages:
         await self._context.record_audit_entry(tx, visitor, subject.partner_id, action, name, **details)
         return f"{REVIEWS}/{name}"
 
-    def _hand_over(self) -> ConsoleAction:
+    def _reassign_action(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             others = [one for one in await self._reviewers(tx) if one.id != visitor.person.id]
             sentences = [

@@ -68,7 +68,7 @@ class DocumentPages:
         Shows an error if it cannot be rendered.
         """
         _, _, _, name = self._cases.case_of(visitor)
-        zoom, quarter_turns, number = _asked(visitor, "2")
+        zoom, quarter_turns, number = _requested_view(visitor, "2")
         async with self._context.db.write() as tx:
             document = await self._clean_document(tx, visitor)
             link = documents.download_url(tx, document)
@@ -117,7 +117,7 @@ class DocumentPages:
 
     async def picture(self, visitor: Visitor) -> Response:
         """Send the image of a page, rendered by the sandboxed process."""
-        zoom, quarter_turns, number = _asked(visitor, "1")
+        zoom, quarter_turns, number = _requested_view(visitor, "1")
         async with self._context.db.write() as tx:
             document = await self._clean_document(tx, visitor)
             name = tx.ids.text(documents.TYPE, document.id)
@@ -143,7 +143,7 @@ class DocumentPages:
                 return None
 
 
-def _asked(visitor: Visitor, zoom: str) -> tuple[str, int, int]:
+def _requested_view(visitor: Visitor, zoom: str) -> tuple[str, int, int]:
     """The zoom, rotation and page number in the URL. Raises NotFound."""
     zoom, turn = visitor.query.get("zoom", zoom), visitor.query.get("turn", "0")
     page = visitor.query.get("page", "1")

@@ -170,17 +170,17 @@ class _ReviewQueue:
     async def _load(self, visitor: Visitor, query: ListQuery) -> ListPage:
         async with self._context.db.read() as tx:
             filters, after = self._filters(tx, visitor, query.filters), parse_position(query.cursor)
-            beside = await self._beside(tx, query.filters, filters, query.limit + 1, after)
+            beside = await self._list_verifications_and_flags(tx, query.filters, filters, query.limit + 1, after)
             cases = query.filters.get("kind") not in VERIFICATION_WORDS
             found = await reviews.list_open_reviews(tx, filters, query.limit + 1, after) if cases else []
             names = await operators.find_display_names(tx, [one.claimant_at(tx.real_now) for one in found])
             ids = [*(one.subject.partner_id for one in found), *(one.partner_id for one in beside)]
             partner_names = await partners.find_names(tx, ids)
             rows = [(one.asked_at, one.id, self._row(tx, one, names, partner_names)) for one in found]
-            rows += [(one.since, one.id, _row_beside(tx, one, partner_names)) for one in beside]
+            rows += [(one.since, one.id, _verification_row(tx, one, partner_names)) for one in beside]
         return page_by_position(sorted(rows, key=lambda row: row[:2]), query.limit)
 
-    async def _beside(
+    async def _list_verifications_and_flags(
         self,
         tx: Tx,
         given: Mapping[str, str],
@@ -235,7 +235,7 @@ class _ReviewQueue:
         return ListRow(f"{REVIEWS}/{case}", values)
 
 
-def _row_beside(tx: Tx, one: WaitingVerification, partner_names: Mapping[UUID, str]) -> ListRow:
+def _verification_row(tx: Tx, one: WaitingVerification, partner_names: Mapping[UUID, str]) -> ListRow:
     """The row of a verification or a flag."""
     flagged = one.kind == "verification_flag"
     name = tx.ids.text(FLAG_TYPE if flagged else TYPE, one.id)

@@ -75,7 +75,7 @@ class DonationPages:
             steps=donation_timeline(donation),
             masked=not has_scope(visitor.person.roles, PERSONAL),
             refundable=await self._refundable(visitor, donation) > 0,
-            reassignable=has_scope(visitor.person.roles, _WRITE) and _left(donation) > 0,
+            reassignable=has_scope(visitor.person.roles, _WRITE) and _refundable_minor(donation) > 0,
             views=await self._views(visitor, donation) if visitor.person.has_role("owner") else None,
         )
 
@@ -110,7 +110,7 @@ class DonationPages:
             status=422 if problems else 200,
             donation=donation,
             left=most,
-            limited=most < _left(donation),
+            limited=most < _refundable_minor(donation),
             typed=visitor.form_value("amount") or formats.format_plain_amount(most, currency, locale),
             form_key=new_form_key(),
             problems=problems,
@@ -118,7 +118,7 @@ class DonationPages:
 
     async def _refundable(self, visitor: Visitor, donation: Record) -> int:
         """The amount that the visitor may refund, in minor units."""
-        left = _left(donation)
+        left = _refundable_minor(donation)
         if has_scope(visitor.person.roles, _WRITE):
             return left
         if not visitor.person.has_role(*REFUNDERS):
@@ -149,7 +149,7 @@ class DonationPages:
             "donation_reassign.html",
             status=422 if problems else 200,
             donation=donation,
-            reassignable=_left(donation) > 0,
+            reassignable=_refundable_minor(donation) > 0,
             typed=typed,
             grounds=[(ground, texts.text(f"dashboard.reassign.{ground}")) for ground in _GROUNDS],
             problems=problems,
@@ -207,7 +207,7 @@ class DonationPages:
         ]
 
 
-def _left(donation: Record) -> int:
+def _refundable_minor(donation: Record) -> int:
     """The amount of a donation that can still be refunded, in minor units."""
     return (
         0 if donation["status"] != "RECEIVED_PAYMENT" else int(donation["amount"] - (donation["refundedAmount"] or 0))

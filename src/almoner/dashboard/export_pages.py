@@ -50,7 +50,7 @@ class ExportPages:
         """Show the person's files, and the list named in the URL, which can be exported. A POST requests its file."""
         if visitor.form:
             return await self._request(visitor)
-        declared, query = _wanted(visitor, visitor.query.get("list", ""), visitor.query.get("query", ""))
+        declared, query = _requested_export(visitor, visitor.query.get("list", ""), visitor.query.get("query", ""))
         return await self._render(visitor, declared, query)
 
     async def download(self, visitor: Visitor) -> Response:
@@ -67,7 +67,7 @@ class ExportPages:
         return await file_response(self._blobs.read(export.storage_key), name)
 
     async def _request(self, visitor: Visitor) -> Response:
-        declared, query = _wanted(visitor, visitor.form_value("list"), visitor.form_value("query"))
+        declared, query = _requested_export(visitor, visitor.form_value("list"), visitor.form_value("query"))
         if declared is None:
             raise NotFound
         async with self._context.db.write() as tx:
@@ -115,7 +115,7 @@ class ExportPages:
         )
 
 
-def _wanted(visitor: Visitor, path: str, query: str) -> tuple[RecordList | None, str]:
+def _requested_export(visitor: Visitor, path: str, query: str) -> tuple[RecordList | None, str]:
     """(requested list, its filters and order); the list is None if the visitor may not export it."""
     declared = _LISTS.get(path)
     if declared is None or not exports.may_export(visitor.person, declared):

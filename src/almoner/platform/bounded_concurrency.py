@@ -8,7 +8,7 @@ from almoner.kit.errors import ServiceUnavailable
 
 
 class BoundedConcurrency:
-    """At most ``at_once`` callers run and ``most`` wait, each for at most ``seconds``."""
+    """At most ``at_once`` callers run and ``max_count`` wait, each for at most ``seconds``."""
 
     def __init__(self, at_once: int, *, max_count: int, seconds: float) -> None:
         self._turn = asyncio.Semaphore(at_once)

@@ -149,9 +149,9 @@ class _ImportRun:
         parts = _sum_fills(by_file)
         rows = sum(fills["rows"] for fills in parts.values())
         loaded = await store.list_imported_parts(tx, self.source.code)
-        strays = await self._strays(parts, loaded, rows)
+        strays = await self._misnamed_parts(parts, loaded, rows)
         parts = {part: fills for part, fills in parts.items() if part not in strays}
-        parts |= {part: {"rows": 0} for part in await self._left_out(parts) if part in loaded}
+        parts |= {part: {"rows": 0} for part in await self._parts_to_remove(parts) if part in loaded}
         bad = await store_staging.count_rejected_rows_by_file(tx, staging_id)
         await store_staging.retain_rejected_numbers(
             tx, staging_id, self.source.code, lists=self.source.lists_organisations
@@ -160,7 +160,7 @@ class _ImportRun:
         await store_staging.retain_possibly_unreadable_numbers(
             tx, staging_id, self.source.code, covered, doubtful=not force
         )
-        reasons = load_checks.quarantine_reasons(await self._judged(read, parts, loaded, sum(bad.values())))
+        reasons = load_checks.quarantine_reasons(await self._summarise(read, parts, loaded, sum(bad.values())))
         refused = bool(reasons) and (not force or not any(fills["rows"] for fills in parts.values()))
         load = RegisterImport(
             id=tx.new_id(),
@@ -204,7 +204,7 @@ class _ImportRun:
             return {}
         return await store_staging.reject_repeated_numbers(self.tx, self.staging_id)
 
-    async def _strays(
+    async def _misnamed_parts(
         self, parts: Mapping[str, FillCounts], loaded: Mapping[str, LoadedPart], rows: int
     ) -> frozenset[str]:
         """Parts that a few rows of other files name by mistake: no stored number of theirs is in those parts.
@@ -220,7 +220,7 @@ class _ImportRun:
             self.tx, self.staging_id, self.source.code, few
         )
 
-    async def _left_out(self, parts: Mapping[str, FillCounts]) -> set[str]:
+    async def _parts_to_remove(self, parts: Mapping[str, FillCounts]) -> set[str]:
         """Parts of a replaced file that the new files lack: their organisations are removed.
 
         A file is replaced by one with its name, or by files with most of its parts; one state alone does not replace a
@@ -234,7 +234,7 @@ class _ImportRun:
                 left |= of_file - there
         return left
 
-    async def _judged(
+    async def _summarise(
         self,
         read: Sequence[FileReadResult],
         parts: Mapping[str, FillCounts],

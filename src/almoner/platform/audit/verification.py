@@ -112,8 +112,8 @@ class _ChainWalk:
         """Verify everything. Raises ChainBroken."""
         proof = self.proof
         async with self._db.read() as tx:
-            started = await self._end(tx)
-        self._heads = await self._known_heads(folder)  # read after the end: heads signed by now cover it
+            started = await self._load_end(tx)
+        self._heads = await self._load_heads(folder)  # read after the end: heads signed by now cover it
         proof.heads = len(self._heads)
         old = [head.sequence for head in self._heads if head.signed_at + log.ADDRESS_RETENTION <= self._now]
         self._aged = max(old, default=0)
@@ -121,15 +121,15 @@ class _ChainWalk:
             raise ChainBroken(None, "the signed heads are missing: every chain has one from its first entry on")
         while rows := await self._page(PLACED, proof.entries):
             for row in rows:
-                self._placed(row, started)
+                self._verify_chained_entry(row, started)
             if report:
                 report(proof.entries)
         async with self._db.read() as tx:
-            self._ends(started, await self._end(tx))
+            self._verify_ends(started, await self._load_end(tx))
         last = 0
         while rows := await self._page(WAITING, last):
             for row in rows:
-                self._written(row, None)
+                self._verify_mac(row, None)
             proof.waiting += len(rows)
             last = rows[-1]["position"]
         async with self._db.read() as tx:
@@ -143,7 +143,7 @@ class _ChainWalk:
             await tx.execute(IN_ORDER)
             return await tx.fetch(sql, self.proof.scope, after, _PAGE)
 
-    async def _end(self, tx: Tx) -> ChainEnd | None:
+    async def _load_end(self, tx: Tx) -> ChainEnd | None:
         """The end of the chain, checked against its MAC."""
         row = await tx.fetchrow(
             "select scope, last_sequence, last_hash, mac from audit_chain where scope = $1", self.proof.scope
@@ -155,13 +155,13 @@ class _ChainWalk:
             raise ChainBroken(None, f"the recorded end of the chain (entry {end.sequence:,}) was edited")
         return end
 
-    def _placed(self, row: Record, started: ChainEnd | None) -> None:
+    def _verify_chained_entry(self, row: Record, started: ChainEnd | None) -> None:
         """Verify the next entry of the chain."""
         proof, sequence = self.proof, row["sequence"]
         expected = proof.entries + 1
         if sequence != expected:
             raise ChainBroken(expected, f"deleted, up to entry {sequence - 1:,}" if sequence > expected else "inserted")
-        body = self._written(row, sequence)
+        body = self._verify_mac(row, sequence)
         proof.head = chained_hash(proof.head, sequence, row["position"], row["mac"], body)
         if proof.head != row["hash"]:
             raise ChainBroken(sequence, "reordered: the entry was moved, or the entry before it was replaced")
@@ -175,7 +175,7 @@ class _ChainWalk:
                     sequence, f"does not match the head signed at {signed.signed_at:%Y-%m-%d %H:%M}: rewritten"
                 )
 
-    def _written(self, row: Record, sequence: int | None) -> bytes:
+    def _verify_mac(self, row: Record, sequence: int | None) -> bytes:
         """The body of an entry, checked against its MAC."""
         entry = log.entry_from_row(row)
         body = entry.body()
@@ -194,7 +194,7 @@ class _ChainWalk:
             )
         return body
 
-    def _ends(self, started: ChainEnd | None, now: ChainEnd | None) -> None:
+    def _verify_ends(self, started: ChainEnd | None, now: ChainEnd | None) -> None:
         """Check that the chain reaches its stored end and all signed heads."""
         entries = self.proof.entries
         if self._heads:
@@ -210,7 +210,7 @@ class _ChainWalk:
         if now is not None and entries > now.sequence:
             raise ChainBroken(now.sequence + 1, "inserted after the end of the chain")
 
-    async def _known_heads(self, folder: Path | None) -> list[SignedHead]:
+    async def _load_heads(self, folder: Path | None) -> list[SignedHead]:
         """The signed heads by position. Exported heads are in the folder, and all of those are in the table, too.
 
         Heads may be signed and exported meanwhile: the table is read before and after the folder.

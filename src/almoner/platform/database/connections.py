@@ -120,9 +120,9 @@ class ConnectionPool:
     async def _close(self, connection: "Held") -> None:
         with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):  # TimeoutError is an OSError
             await connection.close(timeout=_CANCEL_SECONDS)
-        await self._give_back(connection)
+        await self._return_to_pool(connection)
 
-    async def _give_back(self, connection: "Held") -> None:
+    async def _return_to_pool(self, connection: "Held") -> None:
         self._opened.pop(connection, None)
         with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
             await self._pool.release(connection, timeout=_CANCEL_SECONDS)
@@ -135,7 +135,7 @@ class ConnectionPool:
 
     async def _discard(self, connection: "Held", queue_client: QueueClient | None) -> None:
         try:
-            await self._give_back(connection)
+            await self._return_to_pool(connection)
         finally:
             self._places.release(queue_client)
 
@@ -144,7 +144,7 @@ class ConnectionPool:
         self._closing = True
         self._places.close()
         while self._idle:
-            await self._give_back(self._idle.pop()[0])
+            await self._return_to_pool(self._idle.pop()[0])
         await asyncio.gather(*self._discarding)
         await self._pool.close()
 

@@ -42,10 +42,10 @@ class CopyWatch:
             self._log("storage_waits", found.storage_error)
         if found.verdict not in copy_detection.LIVE_VERDICTS:
             await self._handle_copy(found.claim, found.verdict)
-        elif found.verdict == "promoted" and self._has_to_wait():
+        elif found.verdict == "promoted" and self._awaits_former_server():
             self._identity.awaits_promotion = True
         elif found.claim is not None or found.storage_error is None:
-            await self._go_on(found.claim, found.server, at_end=at_end)
+            await self._claim_or_raise(found.claim, found.server, at_end=at_end)
 
     async def confirm_ownership(self) -> None:
         """Check the storage before deleting there. Raises StorageUnavailable, UnreleasedDatabaseCopy."""
@@ -93,13 +93,13 @@ class CopyWatch:
             return False
         return self._identity.is_active and self._real_now() - claim.generation_at < copy_detection.RAISE_INTERVAL
 
-    def _has_to_wait(self) -> bool:
+    def _awaits_former_server(self) -> bool:
         """Whether the former server may still run; it would have raised the generation."""
         real_now = self._real_now()
         self._hesitates_since = self._hesitates_since or real_now
         return real_now - self._hesitates_since < copy_detection.PROMOTION_WAIT
 
-    async def _go_on(self, claim: DeploymentClaim | None, server: ServerState, *, at_end: bool) -> None:
+    async def _claim_or_raise(self, claim: DeploymentClaim | None, server: ServerState, *, at_end: bool) -> None:
         async with self._db.write() as tx:
             raised = await (
                 copy_detection.insert_claim(tx, server)

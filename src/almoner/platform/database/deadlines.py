@@ -30,7 +30,7 @@ class StatementDeadlines:
         outer = self._ends.get(task)  # a COPY whose rows come from other statements
         self._ends[task] = monotonic() + seconds
         if not self._looking:
-            self._look()
+            self._cancel_overdue()
         try:
             return await statement
         except BaseException as error:
@@ -44,7 +44,7 @@ class StatementDeadlines:
             else:
                 self._ends[task] = outer
 
-    def _look(self) -> None:
+    def _cancel_overdue(self) -> None:
         now = monotonic()
         for task, end in self._ends.items():
             if end <= now:
@@ -53,4 +53,4 @@ class StatementDeadlines:
                 task.cancel()
         self._looking = bool(self._ends)
         if self._looking:
-            asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look)
+            asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._cancel_overdue)

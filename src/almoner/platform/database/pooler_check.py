@@ -24,7 +24,7 @@ async def ensure_pooler_supported(dsn: str) -> None:
     opened = [await asyncpg.connect(dsn), await asyncpg.connect(dsn)]
     try:
         if await _session(opened[0]) == await _session(opened[1]):
-            await _refuse_unless_known_elsewhere(dsn, opened)
+            await _ensure_prepared_elsewhere(dsn, opened)
     except (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError):
         raise PoolerNotSupported(
             "A pooler in front of the database forgets prepared statements between transactions: use its session mode, "
@@ -39,7 +39,7 @@ async def _session(connection: "asyncpg.Connection[asyncpg.Record]") -> int:
     return int(await connection.fetchval("select pg_backend_pid()"))
 
 
-async def _refuse_unless_known_elsewhere(dsn: str, opened: "list[asyncpg.Connection[asyncpg.Record]]") -> None:
+async def _ensure_prepared_elsewhere(dsn: str, opened: "list[asyncpg.Connection[asyncpg.Record]]") -> None:
     first = opened[0]
     prepared = await first.prepare(_STATEMENT)
     for _ in range(_HELD):

@@ -92,7 +92,7 @@ class DocumentationPages:
         return headers | {"Cache-Control": "no-cache", "Content-Language": FALLBACK, "Vary": "Accept-Encoding"}
 
 
-class _Found:
+class _SiteFile:
     """A file of the site; without content if the browser has it cached."""
 
     def __init__(self, file: Path, known: str | None, *, compressed: bool) -> None:
@@ -112,14 +112,14 @@ class _Found:
         return {"ETag": self._tag, **({"Content-Encoding": "gzip"} if self._compressed else {})}
 
 
-def _read(site: Path, path: str, known: str | None, compressed: bool) -> _Found | None:
-    file = _within(site, path)
+def _read(site: Path, path: str, known: str | None, compressed: bool) -> _SiteFile | None:
+    file = _file_below(site, path)
     if file is not None and path.endswith("/") | (path == ""):
         file /= "index.html"
-    return _Found(file, known, compressed=compressed) if file is not None and file.exists() else None
+    return _SiteFile(file, known, compressed=compressed) if file is not None and file.exists() else None
 
 
-def _within(folder: Path, path: str) -> Path | None:
+def _file_below(folder: Path, path: str) -> Path | None:
     """The file for a URL path; None if it is outside the folder."""
     if "\0" in path:
         return None
@@ -130,7 +130,7 @@ def _within(folder: Path, path: str) -> Path | None:
 def _find_markdown(folder: Path, path: str) -> str | None:
     stem = path.rstrip("/")
     for name in (*(f"{stem}/{index}" for index in _INDEXES), f"{stem}.md", stem):
-        file = _within(folder, name)
+        file = _file_below(folder, name)
         if file is not None and file.suffix == ".md" and file.is_file():
             return _resolve_links(file.read_text("utf-8"), PurePosixPath(file.relative_to(folder.resolve()).as_posix()))
     return None

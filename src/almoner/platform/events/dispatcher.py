@@ -117,9 +117,11 @@ class Dispatcher:
         waiting = await self._find_waiting()
         dispatched = 0
         if waiting.internal:
-            dispatched += await self._careful(self._drain, self._drain, waiting.internal)
+            dispatched += await self._dispatch_isolating_failures(self._drain, self._drain, waiting.internal)
         if waiting.partners:
-            dispatched += await self._careful(self._number, self._number_alone, waiting.partners)
+            dispatched += await self._dispatch_isolating_failures(
+                self._number, self._number_one_by_one, waiting.partners
+            )
         return dispatched
 
     async def _find_waiting(self) -> _Waiting:
@@ -138,7 +140,9 @@ class Dispatcher:
             [row["position"] for row in rows if row["position"] is not None],
         )
 
-    async def _careful(self, dispatch: _Dispatch[_K], alone: _Dispatch[_K], waiting: Sequence[_K]) -> int:
+    async def _dispatch_isolating_failures(
+        self, dispatch: _Dispatch[_K], alone: _Dispatch[_K], waiting: Sequence[_K]
+    ) -> int:
         """Dispatch all together; after a failure one by one, so that only failing ones are left, and pause."""
         try:
             return await dispatch(waiting)
@@ -160,25 +164,26 @@ class Dispatcher:
             await self._react(tx, events)
         return len(events)
 
-    async def _number_alone(self, partners: Sequence[UUID]) -> int:
+    async def _number_one_by_one(self, partners: Sequence[UUID]) -> int:
         """Number the partners' events one by one; a job retries a failing reaction, so that no event waits."""
         async with self._db.write() as tx:
             await tx.execute(BY_INDEX)
             events = await _number_events(tx, partners)
             for reaction in self._reactions:
                 await queue.enqueue_jobs(
-                    tx, [reaction_retry_job(reaction, event) for event in await self._failed(tx, reaction, events)]
+                    tx,
+                    [reaction_retry_job(reaction, event) for event in await self._run_reaction(tx, reaction, events)],
                 )
         return len(events)
 
-    async def _failed(self, tx: Tx, reaction: Reaction, events: Sequence[Event]) -> list[Event]:
+    async def _run_reaction(self, tx: Tx, reaction: Reaction, events: Sequence[Event]) -> list[Event]:
         """Run a reaction for all events, else for each; returns the events on which it fails."""
         concerned = [happened for happened in events if reaction.applies_to(happened)]
-        if not concerned or await self._reacts(tx, reaction, concerned):
+        if not concerned or await self._try_reaction(tx, reaction, concerned):
             return []
-        return [one for one in concerned if not await self._reacts(tx, reaction, [one], on=str(one.id))]
+        return [one for one in concerned if not await self._try_reaction(tx, reaction, [one], on=str(one.id))]
 
-    async def _reacts(self, tx: Tx, reaction: Reaction, events: Sequence[Event], **fields: object) -> bool:
+    async def _try_reaction(self, tx: Tx, reaction: Reaction, events: Sequence[Event], **fields: object) -> bool:
         try:
             async with tx.savepoint():
                 await reaction.react(tx, events)

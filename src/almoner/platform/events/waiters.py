@@ -62,7 +62,7 @@ class EventWaiters:
         self._waiting.add(waiter)
         self._partners[partner.id] += 1
         if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look())
+            self._looking = asyncio.create_task(self._release_ready())
         try:
             return await wait_until_set(waiter.released, seconds) and not self._stopped
         finally:
@@ -78,7 +78,7 @@ class EventWaiters:
         for waiter in self._waiting:
             waiter.released.set()
 
-    async def _look(self) -> None:
+    async def _release_ready(self) -> None:
         try:
             while self._waiting:
                 with run_as_queue_client(None):  # the query counts for none of the waiting clients

@@ -47,7 +47,7 @@ def probe_routes(
     async def readyz(request: Request) -> Response:
         verbose = "verbose" in request.query_params
         if verbose:
-            _ensure_may_look(request, metrics_token)
+            _ensure_may_read_metrics(request, metrics_token)
         found = await _failing(checks)
         shown = {name: found.get(name, "ok") for name in checks} if verbose else found
         reported: dict[str, object] = {"status": "unavailable" if found else "ok", "checks": shown}
@@ -56,7 +56,7 @@ def probe_routes(
         return _json(503 if found else 200, reported | _health_notices(identity, disk))
 
     async def metrics(request: Request) -> Response:
-        _ensure_may_look(request, metrics_token)
+        _ensure_may_read_metrics(request, metrics_token)
         return Response(telemetry.render_metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     text = StaticText(openapi or b"", "application/json")
@@ -82,7 +82,7 @@ async def _failing(checks: Mapping[str, Check]) -> dict[str, str]:
     return found
 
 
-def _ensure_may_look(request: Request, metrics_token: str | None) -> None:
+def _ensure_may_read_metrics(request: Request, metrics_token: str | None) -> None:
     """Require the metrics token or a caller on this machine. Raises Forbidden."""
     if metrics_token is None and not _from_this_machine(request):
         raise Forbidden("set ALMONER_METRICS_TOKEN to read this from another machine")

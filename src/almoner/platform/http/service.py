@@ -143,12 +143,12 @@ class ApiApplication:
         await self._admit(request, bound)
         raw = await read_body(request, bound.endpoint)
         try:
-            return await self._act(request, bound, values, raw)
+            return await self._validate_and_call(request, bound, values, raw)
         finally:
             if isinstance(raw, ReceivedUpload):
                 raw.close()
 
-    async def _act(
+    async def _validate_and_call(
         self, request: ApiRequest, bound: BoundEndpoint, values: list[str], raw: bytes | ReceivedUpload
     ) -> Reply:
         """Validate, then perform the call."""
@@ -164,7 +164,7 @@ class ApiApplication:
                 unread = [
                     sha256_digest(raw).hex() if isinstance(raw, bytes) else ""
                 ]  # no valid body is a list, so no stored response matches
-                await self._ensure_free(_claim_of(vault, caller, key, route, unread))
+                await self._ensure_key_unused(_claim_of(vault, caller, key, route, unread))
             raise
         claim = None
         if endpoint.method == "POST" and caller is not None:
@@ -204,27 +204,27 @@ class ApiApplication:
     ) -> Reply:
         upload, uploaded = call.endpoint.upload, arguments.get("upload")
         if upload is None or not isinstance(uploaded, UploadedFile):
-            return await self._inside(call, bound, values, arguments)
+            return await self._run_in_transaction(call, bound, values, arguments)
         assert self._intake is not None
         async with self._intake.receive_file(call.claim, uploaded, upload) as taken:
-            return await self._inside(call, bound, values, {**arguments, "upload": taken})
+            return await self._run_in_transaction(call, bound, values, {**arguments, "upload": taken})
 
-    async def _inside(
+    async def _run_in_transaction(
         self, call: ApiCall, bound: BoundEndpoint, values: Sequence[str], arguments: dict[str, Any]
     ) -> Reply:
         """Run the handler in its transaction."""
         endpoint, claim = bound.endpoint, call.claim
         assert call.precondition is None or endpoint.tx == "write", "only a write has a precondition"
         if endpoint.tx is None:
-            body, media_type = encode_result(_visible(call, await endpoint.handler(call, **arguments)), bound.end)
+            body, media_type = encode_result(_mask_personal(call, await endpoint.handler(call, **arguments)), bound.end)
         elif claim is not None and endpoint.tx not in _FRAMED:
             try:
                 async with self._db.open(endpoint.tx) as tx:
                     call.opened = tx
-                    result = _visible(call, await endpoint.handler(call, **arguments))
+                    result = _mask_personal(call, await endpoint.handler(call, **arguments))
                     body, media_type = encode_result(result, bound.end)
             except Problem:
-                await self._ensure_free(claim)
+                await self._ensure_key_unused(claim)
                 raise
         else:
             async with self._db.open(endpoint.tx) as tx:
@@ -233,7 +233,7 @@ class ApiApplication:
                     await call.precondition(tx)
                 if claim is not None:
                     await idempotency.acquire_claim(tx, claim, leased=endpoint.upload is not None)
-                result = _visible(call, await endpoint.handler(call, **arguments))
+                result = _mask_personal(call, await endpoint.handler(call, **arguments))
                 body, media_type = encode_result(result, bound.end)
                 if claim is not None:
                     await idempotency.complete_claim(tx, claim, body, call_audit.audit_entry_of(call, values, result))
@@ -242,7 +242,7 @@ class ApiApplication:
         headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in call.answer_headers.items()]
         return Reply(endpoint.empty or 200, body, headers, media_type)
 
-    async def _ensure_free(self, claim: IdempotencyClaim) -> None:
+    async def _ensure_key_unused(self, claim: IdempotencyClaim) -> None:
         """Check the Idempotency-Key of a refused call: its problem takes precedence over the body's (settled 3)."""
         if claim.key_hash is not None:
             async with self._db.write() as tx:
@@ -303,7 +303,7 @@ def _refused(request: ApiRequest, problem: Problem) -> Reply:
     return problem_reply(problem)
 
 
-def _visible(call: ApiCall, result: object) -> object:
+def _mask_personal(call: ApiCall, result: object) -> object:
     """A handler's result as its caller may see it: donors' personal data need the scope."""
     if call.identified is None or call.identified.has_scope(PERSONAL):
         return result

@@ -453,12 +453,12 @@ async def record_results(tx: Tx, finished: Sequence[FinishedJob]) -> int:
     if done:
         stored += await tx.fetchval(DONE, [job.id for job in done], [job.attempt for job in done])
     if len(done) < len(finished):
-        back = [_put_back(tx.now, f.job, f.result) for f in finished if not isinstance(f.result, JobDone)]
+        back = [_requeue_values(tx.now, f.job, f.result) for f in finished if not isinstance(f.result, JobDone)]
         stored += await tx.fetchval(_PUT_BACK, *(list(column) for column in zip(*back, strict=True)), tx.now)
     return stored
 
 
-def _put_back(now: datetime, job: Job, result: JobRetry | JobDropped | JobFailed) -> tuple[object, ...]:
+def _requeue_values(now: datetime, job: Job, result: JobRetry | JobDropped | JobFailed) -> tuple[object, ...]:
     """The parameters of ``PUT_BACK`` for one job."""
     match result:
         case JobRetry(after, reason):

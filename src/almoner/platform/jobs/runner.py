@@ -90,7 +90,7 @@ class JobRunner:
         active = self._context.db.deployment.identity.is_active
         if (active or self._running) and monotonic() - self._cared > _CARE_SECONDS:
             await self.maintain_leases()
-        return recorded + (await self._start_due() if self._may_begin else 0)
+        return recorded + (await self._start_due() if self._may_start else 0)
 
     async def wait_until_idle(self) -> None:
         """Wait until all started jobs have ended, and record them."""
@@ -121,20 +121,20 @@ class JobRunner:
         self._told_to_stop = asyncio.Event()
 
     @property
-    def _may_begin(self) -> bool:
+    def _may_start(self) -> bool:
         db = self._context.db
         return db.deployment.identity.is_active and not db.disk.is_low and not self._told_to_stop.is_set()
 
     async def _start_due(self) -> int:
         outside = min(len(self._outside), _CONCURRENT_OUTSIDE_JOBS)
         taken = await self._claim(CONCURRENT_JOBS - (len(self._running) - self._in_lanes() - outside))
-        self._begin(taken)
+        self._start(taken)
         return len(taken)
 
     def _in_lanes(self) -> int:
         return sum(1 for job, _ in self._running.values() if job.lane is not None)
 
-    def _begin(self, taken: Sequence[Job]) -> None:
+    def _start(self, taken: Sequence[Job]) -> None:
         for job in taken:
             task = asyncio.create_task(self._perform(job), name=f"{job.kind} {job.id}")
             self._running[job.id] = (job, task)
@@ -176,8 +176,8 @@ class JobRunner:
         """Record results in the transaction of the jobs' effects, and claim lane jobs for their slots."""
         await tx.execute(queue.BY_INDEX)
         await queue.record_results(tx, finished)
-        if self._may_begin:
-            tx.after_commit(partial(self._begin, await self._claim_from_lanes(tx, len(finished))))
+        if self._may_start:
+            tx.after_commit(partial(self._start, await self._claim_from_lanes(tx, len(finished))))
 
     async def _perform(self, job: Job) -> None:
         result: Answer | JobFailed | None = None

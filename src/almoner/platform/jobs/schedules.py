@@ -66,7 +66,7 @@ class ScheduleRunner:
         self._looked[schedule.name] = schedule.period_number_at(now)
         return handled
 
-    def _worth_a_look(self) -> list[Schedule]:
+    def _schedules_to_check(self) -> list[Schedule]:
         """All schedules except housekeeping ones already checked in their current period: those are due at its end."""
         now = self._db.deployment.clock.now()
         return [
@@ -105,7 +105,7 @@ class ScheduleRunner:
         while not stop.is_set():
             try:
                 if not self._db.disk.is_low:
-                    await self._sweep(self._worth_a_look())
+                    await self._sweep(self._schedules_to_check())
             except DATABASE_ERRORS as error:
                 self._telemetry.log(
                     "scheduler_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error)

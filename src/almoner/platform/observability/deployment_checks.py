@@ -73,10 +73,10 @@ class DependencyMonitor:
     async def run(self, stop: asyncio.Event) -> None:
         """Run all probes now and every five minutes until ``stop``."""
         while not stop.is_set():
-            await self.look()
+            await self.run_once()
             await wait_until_set(stop, _PERIOD_SECONDS)
 
-    async def look(self) -> None:
+    async def run_once(self) -> None:
         """Run all probes once; not on an unreleased copy, which calls nothing outside.
 
         Logs a line when a probe starts to fail or to warn, changes, or works again.

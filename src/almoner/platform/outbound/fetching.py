@@ -206,7 +206,7 @@ class _Download:
             headers |= {"Range": f"bytes={self._came()}-", "If-Range": started.validator}
         elif known is not None:
             headers |= {"If-None-Match": known.etag} if known.etag else {}
-            if not known.etag and (modified := self._stated().get("last_modified")):
+            if not known.etag and (modified := self._stored_headers().get("last_modified")):
                 headers["If-Modified-Since"] = str(modified)
         at = self.url
         for _ in range(_MOST_HOPS + 1):
@@ -305,12 +305,12 @@ class _Download:
         stated = _load(self.folder / ".partial.json")
         return _Version(**stated) if stated and self._partial.exists() else None  # type: ignore[arg-type]
 
-    def _stated(self) -> dict[str, object]:
+    def _stored_headers(self) -> dict[str, object]:
         return _load(self.folder / ".fetched.json")
 
     def _stored_file(self) -> FetchedFile | None:
         """The complete file of an earlier download, if unchanged."""
-        stated = self._stated()
+        stated = self._stored_headers()
         path = self.folder / str(stated.get("name"))
         if not stated or not path.is_file() or path.stat().st_size != stated["bytes"]:
             return None

@@ -146,10 +146,10 @@ class MailRenderer(PageRenderer):
         """The words of the catalogue, unchanged; names in them contain no links."""
 
         def in_html(key: str, **values: object) -> Markup:
-            return _OwnMarkup(language.html(key, **_each(values, _without_links)))
+            return _OwnMarkup(language.html(key, **_map_values(values, _without_links)))
 
         def in_text(key: str, **values: object) -> str:
-            return _OwnText(language.text(key, **_each(values, _text_without_links)))
+            return _OwnText(language.text(key, **_map_values(values, _text_without_links)))
 
         own = {
             "t": in_html,
@@ -166,7 +166,7 @@ def _own_links(links: PublicLinks) -> PublicLinks:
     return PublicLinks(**{name: value and _OwnText(value) for name, value in found.items()})
 
 
-def _each(values: Mapping[str, object], shown: Callable[[object], str]) -> dict[str, object]:
+def _map_values(values: Mapping[str, object], shown: Callable[[object], str]) -> dict[str, object]:
     """Treat each value; numbers stay numbers, because they select plural forms."""
     return {name: value if isinstance(value, int) else shown(value) for name, value in values.items()}
 

@@ -25,7 +25,7 @@ _COMMON_NAME_BEARERS: Final = 6
 RARE_NAME_WEIGHT: Final = 1.7
 """The weight of a name from which an equal state is enough beside it."""
 
-_SHARE_OF_PLACE: Final = 0.15
+_ADDRESS_SHARE: Final = 0.15
 _PLACES: Final[tuple[tuple[Finding, str, float], ...]] = (
     ("country", "other", 0.0),
     ("street", "same", 1.0),
@@ -39,28 +39,28 @@ _PLACES: Final[tuple[tuple[Finding, str, float], ...]] = (
     ("country", "same", 0.3),
 )
 """How near two addresses are: the first row that applies decides."""
-_NOWHERE: Final = 0.3
-_RARE_NAME: Final = 0.03
-_WIDE: Final = frozenset((("postcode", "near"), ("state", "same")))
-_OTHER_ASKED: Final = 0.06
-_SECOND_LINE: Final = 0.1
-_UNRELATED_LINE: Final = 0.25
-_PARTIAL: Final = 0.04
-_BRANCH: Final = 0.8
-_SAME: Final = 0.9999
+_UNKNOWN_PLACE_SHARE: Final = 0.3
+_RARE_NAME_POINTS: Final = 0.03
+_WIDE_AREAS: Final = frozenset((("postcode", "near"), ("state", "same")))
+_OTHER_NAME_DEDUCTION: Final = 0.06
+_SECOND_LINE_DEDUCTION: Final = 0.1
+_UNRELATED_LINE_DEDUCTION: Final = 0.25
+_PARTIAL_LINE_DEDUCTION: Final = 0.04
+_MAX_BRANCH_SCORE: Final = 0.8
+_EQUAL_SCORE: Final = 0.9999
 """The score from which all words count as equal: the sum of many weights is slightly below 1."""
-_DISTINCTIVE: Final = 0.7
+_DISTINCTIVE_WEIGHT: Final = 0.7
 """The weight of a word that tells organisations apart by itself; at most about forty registered names contain it."""
-_OF_SEVERAL_NAMES: Final = 3
-_SHARED_BY_MANY: Final = 0.1
-_CHAPTERS: Final = frozenset(
+_KNOWN_IN_NAMES: Final = 3
+_COMMON_NAME_DEDUCTION: Final = 0.1
+_CHAPTER_WORDS: Final = frozenset(
     "aerie area assembly auxiliary branch camp chapter circle club conference council county court district division "
     "encampment grange group hive local lodge unit post province region return section state synod temple tent "
     "trustee".split()
 )
 """Words that make a second line name a chapter of the organisation on the first line, or a trust for it."""
 
-_read = lru_cache(maxsize=4096)(prepare_name)
+_prepare = lru_cache(maxsize=4096)(prepare_name)
 
 
 def _deduct(likeness: NameLikeness, finding: Finding, points: float) -> NameLikeness:
@@ -72,7 +72,7 @@ def _deduct(likeness: NameLikeness, finding: Finding, points: float) -> NameLike
 
 def _is_chapter(second: PreparedName, first: PreparedName) -> bool:
     return any(
-        kind in ("place", "direction") or word in _CHAPTERS
+        kind in ("place", "direction") or word in _CHAPTER_WORDS
         for word, kind in zip(second.words, second.kinds, strict=True)
         if word not in first.words
     )
@@ -94,30 +94,36 @@ def _compare_with_lines(
     contain a word of the second line, and only those words count. None if unknown: a second line that is a place or
     names a chapter is then treated as if others shared the first line.
     """
-    both = compare_names(searched_name, _read(f"{first.name} {second.name}"))
+    both = compare_names(searched_name, _prepare(f"{first.name} {second.name}"))
     alone, whole = compare_names(searched_name, second), compare_names(searched_name, first)
     more = set(second.words) - set(first.words)
-    stated = more if both.score >= _SAME else more & _agreeing_words(both)
+    stated = more if both.score >= _EQUAL_SCORE else more & _agreeing_words(both)
     if in_family and more and not stated:
         for likeness in (both, alone, whole):
-            yield _deduct(likeness, "unnamed", max(likeness.score - _BRANCH, 0.0))
+            yield _deduct(likeness, "unnamed", max(likeness.score - _MAX_BRANCH_SCORE, 0.0))
         return
     yield both
     related = more and set(first.words) & set(second.words)
-    certain = in_family or alone.score >= _SAME
-    yield alone if certain else _deduct(alone, "second_line", _SECOND_LINE if related else _UNRELATED_LINE)
+    certain = in_family or alone.score >= _EQUAL_SCORE
+    yield (
+        alone
+        if certain
+        else _deduct(alone, "second_line", _SECOND_LINE_DEDUCTION if related else _UNRELATED_LINE_DEDUCTION)
+    )
     if in_family and more:
-        partly = " ".join(word for word in normalise_text(second.name).split() if set(_read(word).words) & stated)
-        yield _deduct(compare_names(searched_name, _read(f"{first.name} {partly}")), "second_line", _PARTIAL)
+        partly = " ".join(word for word in normalise_text(second.name).split() if set(_prepare(word).words) & stated)
+        yield _deduct(
+            compare_names(searched_name, _prepare(f"{first.name} {partly}")), "second_line", _PARTIAL_LINE_DEDUCTION
+        )
     elif first.open or (in_family is None and _is_chapter(second, first) and not more & set(searched_name.words)):
-        yield _deduct(whole, "branch", max(whole.score - _BRANCH, 0.0))
+        yield _deduct(whole, "branch", max(whole.score - _MAX_BRANCH_SCORE, 0.0))
     else:
         yield whole
 
 
 def _compare_with_names(searched_name: PreparedName, others: Sequence[PreparedName]) -> Iterator[NameLikeness]:
     for other in others:
-        yield _deduct(compare_names(searched_name, other), "other_name", _OTHER_ASKED)
+        yield _deduct(compare_names(searched_name, other), "other_name", _OTHER_NAME_DEDUCTION)
 
 
 def best_name_likeness(
@@ -128,18 +134,18 @@ def best_name_likeness(
     ``second_line`` belongs to the first listed name: a chapter, a trust, another name. ``in_family``: other
     organisations have the same first line; None if unknown.
     """
-    first, *others = [read for name in listed if (read := _read(name)).words] or [_read("")]
-    second = _read(second_line or "")
+    first, *others = [read for name in listed if (read := _prepare(name)).words] or [_prepare("")]
+    second = _prepare(second_line or "")
     found: list[NameLikeness] = []
     for rank, name in enumerate(asked):
-        read = _read(name)
+        read = _prepare(name)
         pairs = (
             [*_compare_with_lines(read, first, second, in_family=in_family)]
             if second.words
             else [compare_names(read, first)]
         )
         pairs += _compare_with_names(read, others)
-        found += [_deduct(pair, "other_name", _OTHER_ASKED) for pair in pairs] if rank else pairs
+        found += [_deduct(pair, "other_name", _OTHER_NAME_DEDUCTION) for pair in pairs] if rank else pairs
     return max(found, key=lambda pair: pair.score, default=NameLikeness(0.0, (), (), "", ""))
 
 
@@ -153,16 +159,16 @@ def _differs_in_distinctive_word(likeness: NameLikeness) -> bool:
     typos = {part.listed for part in misspelt}
     if not typos or any(map(_are_two_words, misspelt)):
         return bool(typos)
-    listed = _read(likeness.listed)
+    listed = _prepare(likeness.listed)
     worth = dict(zip(listed.words, listed.weights, strict=True))
     rest = max((worth.get(word, 0.0) for word in _agreeing_words(likeness) - typos), default=0.0)
-    return rest < _DISTINCTIVE and max(worth.get(word, 0.0) for word in typos) >= rest
+    return rest < _DISTINCTIVE_WEIGHT and max(worth.get(word, 0.0) for word in typos) >= rest
 
 
 def _are_two_words(part: ScorePart) -> bool:
     counts = tables.registered_word_frequencies()
     plural = part.asked.removesuffix("s") == part.listed.removesuffix("s")
-    return not plural and all(counts.of.get(word, 0) >= _OF_SEVERAL_NAMES for word in (part.asked, part.listed))
+    return not plural and all(counts.of.get(word, 0) >= _KNOWN_IN_NAMES for word in (part.asked, part.listed))
 
 
 def _is_swap(part: ScorePart) -> bool:
@@ -173,11 +179,11 @@ def _place_parts(party: Party, listed: Party, near: AddressAgreement, *, rare: b
     for finding, level, worth in _PLACES:
         if getattr(near, finding) == level:
             reported = str(getattr(party, finding) or ""), str(getattr(listed, finding) or "")
-            yield ScorePart(finding, _SHARE_OF_PLACE * worth, *reported)
-            if rare and (finding, level) in _WIDE:
-                yield ScorePart("rare", _RARE_NAME)
+            yield ScorePart(finding, _ADDRESS_SHARE * worth, *reported)
+            if rare and (finding, level) in _WIDE_AREAS:
+                yield ScorePart("rare", _RARE_NAME_POINTS)
             return
-    yield ScorePart("address_unknown", _SHARE_OF_PLACE * _NOWHERE)
+    yield ScorePart("address_unknown", _ADDRESS_SHARE * _UNKNOWN_PLACE_SHARE)
 
 
 def _has_address(one: ParsedAddress) -> bool:
@@ -187,14 +193,14 @@ def _has_address(one: ParsedAddress) -> bool:
 def compare_parties(party: Party, listed: Party) -> PartyAgreement:
     """Score how well a searched party and a listed one agree."""
     likeness = best_name_likeness(party.names, listed.names, second_line=listed.second_line, in_family=listed.in_family)
-    mine, other = _read(likeness.asked), _read(likeness.listed)
+    mine, other = _prepare(likeness.asked), _prepare(likeness.listed)
     here, there = parse_address(party), parse_address(listed)
     near = compare_addresses(here, there)
-    parts = [ScorePart("name", likeness.score * (1 - _SHARE_OF_PLACE), likeness.asked, likeness.listed)]
+    parts = [ScorePart("name", likeness.score * (1 - _ADDRESS_SHARE), likeness.asked, likeness.listed)]
     parts += _place_parts(party, listed, near, rare=min(mine.total, other.total) >= RARE_NAME_WEIGHT)
     score = sum(part.points for part in parts)
     if near.street != "same" and other.bearers >= _COMMON_NAME_BEARERS:
-        points = min(_SHARED_BY_MANY, score)
+        points = min(_COMMON_NAME_DEDUCTION, score)
         parts.append(ScorePart("common", -points, listed=str(other.bearers)))
         score -= points
     located = near.is_comparable and _has_address(here) and _has_address(there)
@@ -208,7 +214,7 @@ def compare_parties(party: Party, listed: Party) -> PartyAgreement:
         parts=tuple(parts),
         vetoes=likeness.vetoes,
         name_parts=likeness.parts,
-        exact=likeness.score >= _SAME,
+        exact=likeness.score >= _EQUAL_SCORE,
         whole_name=bool(listed.names) and likeness.listed.startswith(listed.names[0]),
         differs_in_distinctive_word=_differs_in_distinctive_word(likeness),
         same_place="same" in (near.street, near.postcode, near.city) or near.street == "near",

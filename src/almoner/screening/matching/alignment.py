@@ -13,27 +13,27 @@ from almoner.screening.matching.conventions import is_other_spelling, similar_sp
 from almoner.screening.matching.domain import Finding, PreparedName
 from almoner.screening.matching.spelling import consonant_key
 
-_MEANING: Final = 0.9
-_NEARLY: Final = 0.9
-_TOGETHER: Final = 0.97
-_INITIALS: Final = 0.75
-_INITIAL: Final = 0.8
-_NICKNAME: Final = 0.9
-_CUT: Final = 0.95
-_OPEN: Final = 0.5
-_SHORTENED: Final = 0.85
-_BOTH_KNOWN: Final = 0.7
-_LONG: Final = 6
-_SOUNDS_ALIKE: Final = 0.88
-_OTHER_SPELLING: Final = 0.95
-_SOUNDING: Final = 3
-_LETTERS_TOO: Final = 0.58
+_SYNONYM_LIKENESS: Final = 0.9
+_MIN_JOINED_SIMILARITY: Final = 0.9
+_JOINED_LIKENESS: Final = 0.97
+_INITIALS_LIKENESS: Final = 0.75
+_INITIAL_LIKENESS: Final = 0.8
+_NICKNAME_LIKENESS: Final = 0.9
+_TRUNCATED_LIKENESS: Final = 0.95
+_OPEN_ENDED_LIKENESS: Final = 0.5
+_SHORTENED_LIKENESS: Final = 0.85
+_BOTH_KNOWN_LIKENESS: Final = 0.7
+_LONG_WORD_LETTERS: Final = 6
+_PHONETIC_LIKENESS: Final = 0.88
+_OTHER_SPELLING_LIKENESS: Final = 0.95
+_MIN_SOUND_LETTERS: Final = 3
+_MIN_LETTER_SIMILARITY: Final = 0.58
 _LONG_ENOUGH_FOR_TWO: Final = 8
 _LONG_ENOUGH_FOR_THREE: Final = 12
-_SHORTEST_CUT: Final = 18
-_MISSPELT: Final = ({"word"}, {"word", "place"})
+_SHORTEST_TRUNCATED: Final = 18
+_MISSPELT_KINDS: Final = ({"word"}, {"word", "place"})
 _UMLAUT: Final = re.compile("(?<=[aou])e|(?<=a)a")
-_WRITTEN_OUT: Final = 0.98
+_UMLAUT_LIKENESS: Final = 0.98
 MIN_WORD_LENGTH: Final = 4
 """The shortest word that can be a typo of another one."""
 
@@ -52,7 +52,7 @@ def word_similarity(one: str, other: str, *, loose: bool = False) -> float:
     if len(one) > len(other):
         one, other = other, one
     if _UMLAUT.sub("", one) == _UMLAUT.sub("", other):
-        return _WRITTEN_OUT
+        return _UMLAUT_LIKENESS
     if len(one) < MIN_WORD_LENGTH - loose:
         return 0.0
     if other == one + "s":
@@ -60,14 +60,14 @@ def word_similarity(one: str, other: str, *, loose: bool = False) -> float:
     known = tables.word_frequencies()
     usual, strange = known.is_known_word(one), not known.is_known_word(other)
     if (strange or not usual) and is_other_spelling(one, other):
-        return _OTHER_SPELLING
+        return _OTHER_SPELLING_LIKENESS
     if not usual and not strange and other.startswith(one[:3]) and _is_shortened(one, other):
-        return _SHORTENED
+        return _SHORTENED_LIKENESS
     both = usual and not strange and not loose  # known words are rarely typos of each other: ACTION and AUCTION
-    typos = (1 if len(other) >= _LONG else 0) if both else max_edit_distance(len(other), loose=loose)
+    typos = (1 if len(other) >= _LONG_WORD_LETTERS else 0) if both else max_edit_distance(len(other), loose=loose)
     distance = OSA.distance(one, other, score_cutoff=typos)
     if both:
-        return _BOTH_KNOWN if distance <= typos else 0.0
+        return _BOTH_KNOWN_LIKENESS if distance <= typos else 0.0
     return 1 - distance / len(other) if distance <= typos else _phonetic_similarity(one, other)
 
 
@@ -79,14 +79,14 @@ def max_edit_distance(longest: int, *, loose: bool) -> int:
 
 def _phonetic_similarity(one: str, other: str) -> float:
     """The likeness of two spellings of one foreign word: MUHAMMAD, MOHAMED; HISBOLLAH, HIZBALLAH. 0 if they are not."""
-    if len(other) < _LONG:
+    if len(other) < _LONG_WORD_LETTERS:
         return 0.0
     spellings = list(similar_spellings(one, other))
     sound = consonant_key(one)
-    if one[0] == other[0] and len(sound) >= _SOUNDING and sound == consonant_key(other):
+    if one[0] == other[0] and len(sound) >= _MIN_SOUND_LETTERS and sound == consonant_key(other):
         spellings.append((one, other))
-    alike = any(OSA.normalized_similarity(*pair) >= _LETTERS_TOO for pair in spellings)
-    return _SOUNDS_ALIKE if alike else 0.0
+    alike = any(OSA.normalized_similarity(*pair) >= _MIN_LETTER_SIMILARITY for pair in spellings)
+    return _PHONETIC_LIKENESS if alike else 0.0
 
 
 def _is_shortened(one: str, other: str) -> bool:
@@ -108,18 +108,18 @@ class WordAligner:
 
     def align(self) -> list[AlignedWords]:
         """Return all pairs of aligned words."""
-        self._same()
+        self._match_equal()
         self._match_abbreviated()
         self._match_repeated()
-        self._cut()
+        self._match_truncated()
         if self.left and self.right:
-            self._together()
+            self._match_joined()
             if self._persons:
-                self._first_names()
+                self._match_first_names()
             else:
-                self._meaning()
-            self._spelling()
-            self._initials()
+                self._match_synonyms()
+            self._match_misspelt()
+            self._match_initials()
         return self.pairs
 
     def _pair_words(self, finding: Finding, likeness: float, left: tuple[int, ...], right: tuple[int, ...]) -> None:
@@ -127,7 +127,7 @@ class WordAligner:
         self.left = [place for place in self.left if place not in left]
         self.right = [place for place in self.right if place not in right]
 
-    def _same(self) -> None:
+    def _match_equal(self) -> None:
         where: dict[str, list[int]] = {}
         for place, word in enumerate(self._listed.words):
             where.setdefault(word, []).append(place)
@@ -146,7 +146,7 @@ class WordAligner:
                     self._pair_words("same", 1.0, (place,), (other,))
                     break
 
-    def _cut(self) -> None:
+    def _match_truncated(self) -> None:
         """Pair the end of a truncated name with the rest of the other: cut off within a word, or behind OF.
 
         A truncated name is long, all that is left of it agrees, and it covers more than half of the other name.
@@ -154,12 +154,12 @@ class WordAligner:
         for mine, other, turned in ((self._asked, self._listed, False), (self._listed, self._asked, True)):
             ours, others = (self.right, self.left) if turned else (self.left, self.right)
             last = len(mine.words) - 1
-            if not others or last < 1 or len(mine.name) < _SHORTEST_CUT:
+            if not others or last < 1 or len(mine.name) < _SHORTEST_TRUNCATED:
                 continue
             agreed = max((one for one in range(len(other.words)) if one not in others), default=-1)
-            likeness, whole = _OPEN, others[0] if not ours and mine.open else -1
+            likeness, whole = _OPEN_ENDED_LIKENESS, others[0] if not ours and mine.open else -1
             if ours == [last] and len(mine.words[last]) > 1:
-                likeness, half = _CUT, mine.words[last]
+                likeness, half = _TRUNCATED_LIKENESS, mine.words[last]
                 least = last if len(half) < MIN_WORD_LENGTH else last - 1  # RA for RATON, if it is at the same position
                 whole = next((one for one in others if one >= least and other.words[one].startswith(half)), -1)
             rest = tuple(one for one in others if one >= whole)
@@ -175,7 +175,7 @@ class WordAligner:
                     self._pair_words("initials", 1.0, *(((), (place,)) if turned else ((place,), ())))
                     return
 
-    def _together(self) -> None:
+    def _match_joined(self) -> None:
         """Pair a word with two that the other name writes apart: GOODWILL and GOOD WILL."""
         for mine, other_name, turned in ((self._asked, self._listed, False), (self._listed, self._asked, True)):
             ours, others = (self.right, self.left) if turned else (self.left, self.right)
@@ -185,21 +185,23 @@ class WordAligner:
                 word = mine.words[first] + mine.words[second]
                 for place in others:
                     other = other_name.words[place]
-                    if other == word or (len(other) > _LONG_ENOUGH_FOR_TWO and word_similarity(other, word) >= _NEARLY):
+                    if other == word or (
+                        len(other) > _LONG_ENOUGH_FOR_TWO and word_similarity(other, word) >= _MIN_JOINED_SIMILARITY
+                    ):
                         split, whole = (first, second), (place,)
-                        self._pair_words("together", _TOGETHER, *((whole, split) if turned else (split, whole)))
+                        self._pair_words("together", _JOINED_LIKENESS, *((whole, split) if turned else (split, whole)))
                         return
 
-    def _meaning(self) -> None:
+    def _match_synonyms(self) -> None:
         senses = tables.word_meanings()
         for place in tuple(self.left):
             if sense := senses.get(self._asked.words[place]):
                 for other in self.right:
                     if senses.get(self._listed.words[other]) == sense:
-                        self._pair_words("meaning", _MEANING, (place,), (other,))
+                        self._pair_words("meaning", _SYNONYM_LIKENESS, (place,), (other,))
                         break
 
-    def _first_names(self) -> None:
+    def _match_first_names(self) -> None:
         """Pair short forms and initials of first names: JON and JOHN; K. and KARIM."""
         short = tables.nicknames()
         for place in tuple(self.left):
@@ -207,36 +209,38 @@ class WordAligner:
             for other in self.right:
                 listed = self._listed.words[other]
                 if listed in short.get(word, ()):
-                    self._pair_words("nickname", _NICKNAME, (place,), (other,))
+                    self._pair_words("nickname", _NICKNAME_LIKENESS, (place,), (other,))
                     break
                 if 1 in (len(word), len(listed)) and word[0] == listed[0]:
-                    self._pair_words("initial", _INITIAL, (place,), (other,))
+                    self._pair_words("initial", _INITIAL_LIKENESS, (place,), (other,))
                     break
 
-    def _spelling(self) -> None:
+    def _match_misspelt(self) -> None:
         found = [
             (likeness, place, other)
             for place in self.left
             for other in self.right
-            if {self._asked.kinds[place], self._listed.kinds[other]} in _MISSPELT  # not two places: NORTH DAKOTA
+            if {self._asked.kinds[place], self._listed.kinds[other]} in _MISSPELT_KINDS  # not two places: NORTH DAKOTA
             if (likeness := word_similarity(self._asked.words[place], self._listed.words[other], loose=self._loose))
         ]
         for likeness, place, other in sorted(found, reverse=True):
             if place in self.left and other in self.right:
                 self._pair_words("spelling", likeness, (place,), (other,))
 
-    def _initials(self) -> None:
+    def _match_initials(self) -> None:
         for mine, other, turned in ((self._asked, self._listed, False), (self._listed, self._asked, True)):
             ours, others = (self.right, self.left) if turned else (self.left, self.right)
             for place in ours:
                 word = mine.words[place]
                 if 2 < len(word) < 7 and len(others) >= len(word):
-                    for run in _runs(others, len(word)):
+                    for run in _consecutive_runs(others, len(word)):
                         if "".join(other.words[one][0] for one in run) == word:
-                            self._pair_words("initials", _INITIALS, *((run, (place,)) if turned else ((place,), run)))
+                            self._pair_words(
+                                "initials", _INITIALS_LIKENESS, *((run, (place,)) if turned else ((place,), run))
+                            )
                             return
 
 
-def _runs(places: list[int], length: int) -> Iterator[tuple[int, ...]]:
+def _consecutive_runs(places: list[int], length: int) -> Iterator[tuple[int, ...]]:
     for start in range(len(places) - length + 1):
         yield tuple(places[start : start + length])

@@ -11,22 +11,22 @@ from almoner.screening.matching.domain import Finding, NameLikeness, PreparedNam
 from almoner.screening.matching.sound_comparison import compare_sounds
 from almoner.screening.matching.words import BRANCH_WORDS
 
-_VETOED: Final = 0.45
+_MAX_VETOED: Final = 0.45
 """The highest score of two names whose numbers, directions or places differ."""
-_ONE_NUMBERED: Final = 0.65
+_MAX_ONE_NUMBERED: Final = 0.65
 _OTHER_SIDE: Final[dict[Finding, Finding]] = {"asked_only": "listed_only", "listed_only": "asked_only"}
-_COST_OF_LETTERS: Final = 2.0
-_HOMOPHONES: Final = 0.9
+_LETTER_COST: Final = 2.0
+_MAX_HOMOPHONES: Final = 0.9
 """The highest score of two names that are equal only in Latin letters."""
-_ONE_TO_ONE: Final = frozenset(("CYRILLIC", "GREEK"))
+_UNAMBIGUOUS_SCRIPTS: Final = frozenset(("CYRILLIC", "GREEK"))
 """Scripts whose romanisation keeps different names apart."""
-_REPLACED: Final = 0.5
-_OTHER_FORM: Final = 0.75
-_STRICT: Final = frozenset(("LLC", "JSC", "LP", "LLP", "GP", "COOP", "FOUNDATION", "ASSOCIATION"))
+_REPLACED_WORD_COST: Final = 0.5
+_MAX_OTHER_FORM: Final = 0.75
+_DISTINCT_FORMS: Final = frozenset(("LLC", "JSC", "LP", "LLP", "GP", "COOP", "FOUNDATION", "ASSOCIATION"))
 """Legal forms that are not confused by carelessness."""
-_SAYS_THE_SAME: Final = {"FOUNDATION": "foundation", "ASSOCIATION": "association", "CO": "county"}
+_FORM_WORDS: Final = {"FOUNDATION": "foundation", "ASSOCIATION": "association", "CO": "county"}
 """What a legal form can be in the other name, as an English word or unabbreviated: STICHTING X and X FOUNDATION."""
-_BESIDE: Final = 0.8
+_MAX_BRANCH: Final = 0.8
 """The highest score of an organisation and one beside it: a school and its foundation."""
 
 
@@ -58,9 +58,13 @@ def _score_caps(
 ) -> Iterator[tuple[Finding, float]]:
     """(finding, highest score) of differences that make it another organisation though everything else is equal."""
     if any(searched_name.kinds[one] == "number" for one in left) or any(listed.kinds[one] == "number" for one in right):
-        yield "number", _ONE_NUMBERED
-    if searched_name.forms & _STRICT and listed.forms & _STRICT and not searched_name.forms & listed.forms:
-        yield "form", _OTHER_FORM
+        yield "number", _MAX_ONE_NUMBERED
+    if (
+        searched_name.forms & _DISTINCT_FORMS
+        and listed.forms & _DISTINCT_FORMS
+        and not searched_name.forms & listed.forms
+    ):
+        yield "form", _MAX_OTHER_FORM
 
 
 def _differs_in_branch(searched_name: PreparedName, listed: PreparedName, alignment: WordAligner) -> bool:
@@ -92,7 +96,7 @@ def _letter_similarity(searched_name: PreparedName, listed: PreparedName) -> flo
     Compared as written too, since a typo can hide that a word is an abbreviation: TEVCH for TECH.
     """
     pairs = (searched_name.joined, listed.joined), (searched_name.whole, listed.whole)
-    return 1 - _COST_OF_LETTERS * min(OSA.normalized_distance(*pair) for pair in pairs)
+    return 1 - _LETTER_COST * min(OSA.normalized_distance(*pair) for pair in pairs)
 
 
 def compare_names(
@@ -124,16 +128,16 @@ def compare_names(
 def _has_other_letters(searched_name: PreparedName, listed: PreparedName) -> bool:
     """Whether two names in one script differ in letters that may romanise alike: 玉林 and 榆林, תל and טל."""
     mine, other = searched_name.sounds, listed.sounds
-    if mine is None or other is None or mine.script != other.script or mine.script in _ONE_TO_ONE:
+    if mine is None or other is None or mine.script != other.script or mine.script in _UNAMBIGUOUS_SCRIPTS:
         return False
     return mine.letters != other.letters
 
 
 def _limit_homophones(found: NameLikeness) -> NameLikeness:
-    if found.score <= _HOMOPHONES:
+    if found.score <= _MAX_HOMOPHONES:
         return found
-    part = ScorePart("letters", _HOMOPHONES - found.score, found.asked, found.listed)
-    return replace(found, score=_HOMOPHONES, parts=(*found.parts, part))
+    part = ScorePart("letters", _MAX_HOMOPHONES - found.score, found.asked, found.listed)
+    return replace(found, score=_MAX_HOMOPHONES, parts=(*found.parts, part))
 
 
 def _compare_letters(searched_name: PreparedName, listed: PreparedName, *, loose: bool, persons: bool) -> NameLikeness:
@@ -148,7 +152,7 @@ def _swap(turned: NameLikeness, searched_name: PreparedName, listed: PreparedNam
 
 def _without_translated_form(name: PreparedName, other: PreparedName) -> PreparedName:
     """The name without a last word that means the legal form of the other name."""
-    same = {_SAYS_THE_SAME[kind] for kind in other.forms - name.forms if kind in _SAYS_THE_SAME}
+    same = {_FORM_WORDS[kind] for kind in other.forms - name.forms if kind in _FORM_WORDS}
     if len(name.words) < 2 or name.words[-1] not in same:
         return name
     last = name.words[-1]
@@ -182,12 +186,12 @@ def _compare(searched_name: PreparedName, listed: PreparedName, *, loose: bool, 
         score += points
         parts.append(ScorePart(finding, points, _text(searched_name, left), _text(listed, right)))
     mine, other = alignment.left, alignment.right
-    if score > _BESIDE and _differs_in_branch(searched_name, listed, alignment):
-        parts.append(ScorePart("branch", _BESIDE - score))
-        score = _BESIDE
+    if score > _MAX_BRANCH and _differs_in_branch(searched_name, listed, alignment):
+        parts.append(ScorePart("branch", _MAX_BRANCH - score))
+        score = _MAX_BRANCH
     if mine and other:  # SAUDI ARABIAN OIL and SAUDI ARABIAN GAS: worse than a missing word
         points = min(
-            _REPLACED
+            _REPLACED_WORD_COST
             * min(
                 _total_weight(searched_name, mine) / searched_name.total, _total_weight(listed, other) / listed.total
             ),
@@ -205,7 +209,7 @@ def _compare(searched_name: PreparedName, listed: PreparedName, *, loose: bool, 
     parts += [ScorePart("asked_only", 0.0, asked=searched_name.words[place]) for place in mine]
     parts += [ScorePart("listed_only", 0.0, listed=listed.words[place]) for place in other]
     vetoes = _find_vetoes(searched_name, listed, mine, other)
-    if vetoes and score > _VETOED:
-        parts.append(ScorePart(vetoes[0], _VETOED - score))
-        score = _VETOED
+    if vetoes and score > _MAX_VETOED:
+        parts.append(ScorePart(vetoes[0], _MAX_VETOED - score))
+        score = _MAX_VETOED
     return NameLikeness(score, tuple(parts), vetoes, searched_name.name, listed.name)

@@ -151,13 +151,13 @@ class PreparedEntry:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSubject:
-    """A subject to screen. ``unplaced``: its countries may be incomplete, so only agreement counts."""
+    """A subject to screen. ``countries_incomplete``: its countries may be incomplete, so only agreement counts."""
 
     names: tuple[PreparedName, ...]
     countries: frozenset[str] = frozenset()
     identifiers: frozenset[str] = frozenset()
     address: Party | None = None
-    unplaced: bool = False
+    countries_incomplete: bool = False
 
 
 @dataclass(frozen=True, slots=True)

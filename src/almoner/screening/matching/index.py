@@ -1,8 +1,8 @@
 """Find listed names that may match a name by its rare words, without comparing all of them.
 
-Similar names share words worth at least ``_SHARED`` of the weight of each. So the rarest words of a name are looked up
-until the rest weighs too little for a match. A misspelt word is found by its ends or its consonants, a word written as
-two by the joined pair.
+Similar names share words worth at least ``_MIN_SHARED_WEIGHT`` of the weight of each. So the rarest words of a name
+are looked up until the rest weighs too little for a match. A misspelt word is found by its ends or its consonants, a
+word written as two by the joined pair.
 """
 
 from array import array
@@ -26,12 +26,12 @@ from almoner.screening.matching.spelling import read_consonant_key
 
 MIN_LIKENESS: Final = 0.6
 """The likeness from which every listed name is found."""
-_SHARED: Final = MIN_LIKENESS / (2 - MIN_LIKENESS)
+_MIN_SHARED_WEIGHT: Final = MIN_LIKENESS / (2 - MIN_LIKENESS)
 """The least share of each name's weight that the shared words have."""
-_RUN: Final = 3
+_TRIGRAM_LENGTH: Final = 3
 _ROUNDING: Final = 0.25
 _MAX_TYPOS: Final = 3
-_REMEMBERED: Final = 16_384
+_CACHE_SIZE: Final = 16_384
 """How many words the cache of similar listed words holds."""
 
 
@@ -74,7 +74,7 @@ class NameIndex:
             (part, number) for number, word in enumerate(words) for part in dict.fromkeys(_trigrams(word))
         )
         self._in_other_scripts = SoundIndex(sounds, lengths, text_of, self._words, self._postings)
-        self._listed = lru_cache(maxsize=_REMEMBERED)(self._find_listed)
+        self._listed = lru_cache(maxsize=_CACHE_SIZE)(self._similar_listed_words)
 
     def find_candidates(self, searched_name: PreparedName, *, loose: bool = False) -> list[int]:
         """The positions of listed names that share enough words with the searched name."""
@@ -86,16 +86,16 @@ class NameIndex:
             for word, weight in zip(searched_name.words, searched_name.weights, strict=True)
         ]
         known = sum(weight for weight, listed in words if listed)
-        least = _SHARED * searched_name.total
+        least = _MIN_SHARED_WEIGHT * searched_name.total
         joined = [word for word in _joined_pairs(searched_name) if word in self._postings]
         if known >= least or joined:
-            found.update(self._sharing(words, least))
+            found.update(self._names_sharing_words(words, least))
             for word in joined:
                 found.update(self._postings[word])
         found.update(self._in_other_scripts.find_candidates(searched_name))
         return sorted(found)
 
-    def _sharing(self, words: list[tuple[float, tuple[str, ...]]], least: float) -> Iterator[int]:
+    def _names_sharing_words(self, words: list[tuple[float, tuple[str, ...]]], least: float) -> Iterator[int]:
         """Positions of names that contain enough of the words. Rare words first: the last ones add no new names."""
         shared: dict[int, float] = {}
         rest = sum(weight for weight, listed in words if listed)
@@ -110,18 +110,18 @@ class NameIndex:
                     shared[number] += weight
             rest -= weight if listed else 0.0
         for number, worth in shared.items():
-            if worth >= least and worth >= _SHARED * self._totals[number] - _ROUNDING:
+            if worth >= least and worth >= _MIN_SHARED_WEIGHT * self._totals[number] - _ROUNDING:
                 yield number
 
-    def _find_listed(self, word: str, loose: bool, /) -> tuple[str, ...]:
+    def _similar_listed_words(self, word: str, loose: bool, /) -> tuple[str, ...]:
         """The word if it is listed, and listed words that it may be a misspelling of."""
-        near = {other for other in self._near_to(word, loose=loose) if word_similarity(word, other, loose=loose)}
+        near = {other for other in self._similar_words(word, loose=loose) if word_similarity(word, other, loose=loose)}
         near.update(other for other in abbreviations.other_spellings(word) if other in self._postings)
         if self._persons:
             near.update(other for other in tables.nicknames().get(word, ()) if other in self._postings)
         return (*((word,) if word in self._postings else ()), *sorted(near))
 
-    def _near_to(self, word: str, *, loose: bool) -> set[str]:
+    def _similar_words(self, word: str, *, loose: bool) -> set[str]:
         """Listed words that sound the same or are within the edit distance of ``word_similarity``."""
         shortest, most = MIN_WORD_LENGTH - loose, _MAX_TYPOS + loose
         if len(word) < shortest:
@@ -129,7 +129,10 @@ class NameIndex:
         near = set(self._words.select(self._sounds[read_consonant_key(word)]))
         for spelling in conventions.other_spellings(word) if loose else ():
             near.update(self._words.select(self._written[conventions.sound_of(spelling)]))
-        first, last = self._from(max(shortest, len(word) - most)), self._from(len(word) + most + 1)
+        first, last = (
+            self._first_of_length(max(shortest, len(word) - most)),
+            self._first_of_length(len(word) + most + 1),
+        )
         found: set[int] = set()
         for part in _trigrams(word) if loose else _end_trigrams(word):
             bucket = self._near[part]
@@ -151,11 +154,11 @@ class NameIndex:
         numbers, first = sorted(found), 0
         while first < len(numbers):
             length = bisect_right(self._longer, numbers[first]) - 1
-            last = bisect_left(numbers, self._from(length + 1), first)
+            last = bisect_left(numbers, self._first_of_length(length + 1), first)
             yield length, numbers[first:last]
             first = last
 
-    def _from(self, length: int) -> int:
+    def _first_of_length(self, length: int) -> int:
         return self._longer[min(length, len(self._longer) - 1)]
 
 
@@ -167,10 +170,10 @@ def _joined_pairs(name: PreparedName) -> Iterator[str]:
 def _trigrams(word: str) -> list[str]:
     """Runs of three letters; the beginning and end of the word count as letters."""
     padded = f"<{word}>"
-    return [padded[start : start + _RUN] for start in range(len(padded) - _RUN + 1)]
+    return [padded[start : start + _TRIGRAM_LENGTH] for start in range(len(padded) - _TRIGRAM_LENGTH + 1)]
 
 
 def _end_trigrams(word: str) -> list[str]:
     """The runs at the ends, one of which a word with few typos usually keeps."""
     parts = _trigrams(word)
-    return [parts[1], parts[-2]] if len(parts) > _RUN + 1 else parts
+    return [parts[1], parts[-2]] if len(parts) > _TRIGRAM_LENGTH + 1 else parts

@@ -22,20 +22,20 @@ SHORTEST_NEAR: Final = 3
 """The fewest letters of a key that may differ from another in one letter."""
 MIN_LIKENESS: Final = 0.65
 """The likeness from which every name is found: flagged from 0.7, and an equal country adds 0.05."""
-_LEAST: Final = 0.7
+_MIN_TRANSCRIPTION: Final = 0.7
 """The least transcription likeness of two words that count as the same."""
-_DOUBT: Final = 0.5
+_MISMATCH_WEIGHT: Final = 0.5
 """The extra weight of a letter that does not agree between scripts."""
 _TRANSLATED: Final = 0.93
 _TRANSLATED_LETTERS: Final = 3
-_SPELT: Final = 0.89
-_WITH_ANOTHER_NAME: Final = 4
+_MIN_SPELLING_LIKENESS: Final = 0.89
+_MIN_LONG_NAME_WORDS: Final = 4
 _UNMATCHED: Final = 0.8
 _REPLACED: Final = 0.5
 _IN_BRACKETS: Final = re.compile(r"\(([A-Z]{2,6})\)")
-_FEWEST_WORDS: Final = 2
-_FEWEST_LETTERS: Final = 4
-_USUAL: Final = 0.92
+_MIN_WORDS: Final = 2
+_MIN_LETTERS: Final = 4
+_USUAL_TRANSCRIPTION: Final = 0.92
 """The likeness from which all letters of a word count as transcribed in the usual way."""
 _LONG_KEY: Final = 5
 
@@ -71,7 +71,7 @@ def _shortened_names(name: PreparedName) -> Iterator[str]:
 def _spelt_words(name: str) -> list[list[str]]:
     """The words of a Latin name; if it is long, also without its first or last word, a foreign given name."""
     words = [word for word in normalise_text(name).split() if word.isalpha()]
-    return [words] if len(words) < _WITH_ANOTHER_NAME else [words, words[1:], words[:-1]]
+    return [words] if len(words) < _MIN_LONG_NAME_WORDS else [words, words[1:], words[:-1]]
 
 
 def read_coarse_forms(name: str) -> frozenset[str]:
@@ -112,7 +112,7 @@ def compare_sounds(sounded: PreparedName, latin: PreparedName) -> NameLikeness:
     total = 2 * sum(matched) + left_over + right_over
     parts = []
     for pair, worth in zip(pairs, matched, strict=True):
-        points = 2 * (pair.likeness - _DOUBT * (1 - pair.likeness)) * worth / total
+        points = 2 * (pair.likeness - _MISMATCH_WEIGHT * (1 - pair.likeness)) * worth / total
         left, right = " ".join(sounds.texts[one] for one in pair.left), " ".join(texts[one] for one in pair.right)
         parts.append(ScorePart("sound", points, left, right))
     score = sum(part.points for part in parts)
@@ -135,13 +135,13 @@ def _agree_enough(pairs: Sequence[_Pair], sounded: int, latin: int, *, syllabic:
     In names of syllables, which are compared as spelt, a single word needs more letters.
     """
     words, letters = sum(len(pair.left) for pair in pairs), sum(pair.letters for pair in pairs)
-    usual = all(pair.likeness >= _USUAL for pair in pairs)
-    if letters >= _FEWEST_LETTERS and (words >= _FEWEST_WORDS or (words < len(pairs) and usual)):
+    usual = all(pair.likeness >= _USUAL_TRANSCRIPTION for pair in pairs)
+    if letters >= _MIN_LETTERS and (words >= _MIN_WORDS or (words < len(pairs) and usual)):
         return True
     if syllabic or not usual:
         return words == sounded == latin == 1 and letters >= _LONG_KEY
     whole = bool(pairs) and words == sounded and sum(len(pair.right) for pair in pairs) == latin
-    return whole and letters >= _FEWEST_LETTERS - (words >= _FEWEST_WORDS)
+    return whole and letters >= _MIN_LETTERS - (words >= _MIN_WORDS)
 
 
 def _spelling_likeness(sounds: SoundedName, latin: PreparedName) -> float:
@@ -149,9 +149,9 @@ def _spelling_likeness(sounds: SoundedName, latin: PreparedName) -> float:
     if not sounds.spellings:
         return 0.0
     name = "".join(sounds.texts)
-    spelt = [words for words in _spelt_words(latin.name) if len(words) >= _FEWEST_WORDS]
+    spelt = [words for words in _spelt_words(latin.name) if len(words) >= _MIN_WORDS]
     alike = max((spelling_likeness(name, words) for words in spelt), default=0.0)
-    return alike if alike >= _SPELT else 0.0
+    return alike if alike >= _MIN_SPELLING_LIKENESS else 0.0
 
 
 @lru_cache(maxsize=65_536)
@@ -214,7 +214,7 @@ def _transcribed(
 ) -> Iterator[_Pair]:
     text, latin = "".join(sounds.texts[one] for one in left), "".join(texts[one] for one in right)
     likeness = transcription_likeness(text, sounds.script, latin)
-    if likeness >= _LEAST:
+    if likeness >= _MIN_TRANSCRIPTION:
         yield _Pair(likeness, letters, left, right)
 
 

@@ -30,12 +30,12 @@ from almoner.screening.matching.sounds import merge_l_and_r, read_latin_keys
 
 _MOST_COMPARED: Final = 160
 """The most names that are compared with a searched name: those that share the most words."""
-_NEARLY: Final = 0.6
+_NEAR_SOUND_WEIGHT: Final = 0.6
 """The weight of a word that sounds nearly the same, relative to one that sounds the same."""
 _LONG_SPELLING: Final = 7
 _LONGEST_PAIR: Final = 12
 """The most letters of two words that may be one in another script: ABD AL-RAHMAN."""
-_REMEMBERED: Final = 16_384
+_CACHE_SIZE: Final = 16_384
 
 
 class SoundIndex:
@@ -60,22 +60,24 @@ class SoundIndex:
         self._foreign_keys = tuple(dict.fromkeys(key for key, _ in keyed))
         self._by_foreign_key = PostingLists(dict.fromkeys(keyed))
         self._near_foreign = PostingLists(
-            (part, place) for place, key in enumerate(self._foreign_keys) for part in dict.fromkeys(_around(key))
+            (part, place)
+            for place, key in enumerate(self._foreign_keys)
+            for part in dict.fromkeys(_key_and_deletions(key))
         )
         self._foreign_spellings = PostingLists(
             (spelling, number) for number, sounds in foreign for spelling in sounds.spellings
         )
         self._has_foreign_spellings = any(sounds.spellings for _, sounds in foreign)
-        self._sounding_foreign = lru_cache(maxsize=_REMEMBERED)(self._find_sounding_foreign)
+        self._sounding_foreign = lru_cache(maxsize=_CACHE_SIZE)(self._find_sounding_like)
         self._similar: dict[tuple[str, bool], tuple[list[str], list[str]]] = {}
 
     def find_candidates(self, searched_name: PreparedName) -> Iterable[int]:
         """The positions of names in another script that may be alike."""
         if searched_name.sounds is not None:
-            return self._find_latin(searched_name.sounds)
-        return self._find_foreign(searched_name) if self._foreign else ()
+            return self._find_in_latin(searched_name.sounds)
+        return self._find_in_other_scripts(searched_name) if self._foreign else ()
 
-    def _find_foreign(self, searched_name: PreparedName) -> Iterator[int]:
+    def _find_in_other_scripts(self, searched_name: PreparedName) -> Iterator[int]:
         """Positions of names in another script that may share enough words to match."""
         places = latin_words(searched_name)
         words, weights = (
@@ -84,7 +86,7 @@ class SoundIndex:
         )
         least, total = min(2, len(words)), sum(weights)
         good = []
-        for number, met in self._words_met(words, weights, total).items():
+        for number, met in self._possible_words(words, weights, total).items():
             count = met.bit_count()
             if count >= least:
                 worth = sum([weight for place, weight in enumerate(weights) if met >> place & 1])
@@ -97,7 +99,7 @@ class SoundIndex:
             for form in coarse_forms(searched_name.name):
                 yield from self._foreign_spellings[form]
 
-    def _words_met(self, words: Sequence[str], weights: Sequence[float], total: float) -> dict[int, int]:
+    def _possible_words(self, words: Sequence[str], weights: Sequence[float], total: float) -> dict[int, int]:
         """Which words each name in another script may contain, as a bit mask.
 
         Rare words first: the last add no new names.
@@ -121,15 +123,15 @@ class SoundIndex:
             rest -= weights[place]
         return met
 
-    def _find_sounding_foreign(self, word: str, /) -> tuple[int, ...]:
+    def _find_sounding_like(self, word: str, /) -> tuple[int, ...]:
         """Positions of names in another script with a word that sounds like a Latin word."""
         keys = read_latin_keys(word)
         keys |= set(map(merge_l_and_r, keys))
-        near = {place for key in keys for part in _around(key) for place in self._near_foreign[part]}
+        near = {place for key in keys for part in _key_and_deletions(key) for place in self._near_foreign[part]}
         close = (other for other in (self._foreign_keys[place] for place in near) if is_near_key(other, keys))
         return tuple({number for other in close for number in self._by_foreign_key[other]})
 
-    def _find_latin(self, sounds: SoundedName) -> Iterator[int]:
+    def _find_in_latin(self, sounds: SoundedName) -> Iterator[int]:
         counts: Counter[int] = Counter()
         worths: dict[int, float] = {}
         total = 0.0
@@ -138,7 +140,7 @@ class SoundIndex:
             total += worth if size == 1 else 0.0
             for number in numbers:
                 counts[number] += size
-                worths[number] = worths.get(number, 0.0) + (worth if number in same else worth * _NEARLY)
+                worths[number] = worths.get(number, 0.0) + (worth if number in same else worth * _NEAR_SOUND_WEIGHT)
         least, each = min(2, len(sounds.words)), total / len(sounds.words)
         good = (
             (worths[number] * 2 / (total + each * self._lengths[number]), number)
@@ -182,7 +184,7 @@ class SoundIndex:
                 )  # fmt: skip
                 near = {one: None for one, *_ in close if one != key and max(len(one), len(key)) >= SHORTEST_NEAR}
             found = known.words_of((key,)), known.words_of(near)
-            if len(self._similar) < _REMEMBERED:
+            if len(self._similar) < _CACHE_SIZE:
                 self._similar[key, merges] = found
         return found
 
@@ -221,7 +223,7 @@ def _with_joined(sounds: SoundedName) -> list[frozenset[str]]:
     return [*sounds.words, *(frozenset(map("".join, product(one, other))) for one, other in pairs)]
 
 
-def _around(key: str) -> Iterator[str]:
+def _key_and_deletions(key: str) -> Iterator[str]:
     """The key itself, and the key without each one letter: keys that differ by one letter share one of these."""
     yield key
     if len(key) >= SHORTEST_NEAR - 1:

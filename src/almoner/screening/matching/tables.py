@@ -15,8 +15,8 @@ from almoner.screening.matching.nonprofit_forms import latin_forms
 from almoner.screening.matching.spelling import normalise_text
 
 _DATA: Final = files("almoner.screening.matching") / "data"
-_LEAST: Final = 0.12
-_KNOWN_TO_MANY: Final = 12
+_MIN_WEIGHT: Final = 0.12
+_KNOWN_WORD_COUNT: Final = 12
 _ARABIC: Final = re.compile("[\u0620-\u06ff]")
 _ARABIC_BEFORE: Final = re.compile("^(?:و?[بكف]?ال|و?لل|و?[بل]|و)(?=...)")
 """The article, prepositions and conjunctions that Arabic joins to the next word: and, in, as, for."""
@@ -30,7 +30,7 @@ _INFLECTED: Final = re.compile(
     r"|(?<=[\u0370-\u03ff]{3})(?:ματο[σς]|ματα|μα|ου[σς]|εω[σς]|[οηαει][σς]|ει[σς]|ου|ον|ων|οι|[οηαιυ])$"
 )
 """Endings of Cyrillic and Greek words, without accents."""
-_OF_SEVERAL: Final = 3
+_ORDINARY_WORD_COUNT: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class WordFrequencies:
 
     def rarity_weight(self, word: str) -> float:
         """The weight of a matching word: from 0.12 for the most frequent to 1 for unknown ones."""
-        return max(_LEAST, 1 - log(1 + self.of.get(word, 0)) / log(self.total))
+        return max(_MIN_WEIGHT, 1 - log(1 + self.of.get(word, 0)) / log(self.total))
 
     def is_known_word(self, word: str) -> bool:
         """Whether a word is frequent enough not to be a misspelling."""
-        return self.of.get(word, 0) >= _KNOWN_TO_MANY
+        return self.of.get(word, 0) >= _KNOWN_WORD_COUNT
 
 
 def _data_lines(name: str) -> Iterator[str]:
@@ -167,7 +167,7 @@ def _english_words() -> bytes:
 @lru_cache(maxsize=4_096)
 def is_ordinary_word(word: str) -> bool:
     """Whether a word is an ordinary word and no name, by registered names and the dictionary."""
-    if registered_word_frequencies().of.get(word, 0) >= _OF_SEVERAL:
+    if registered_word_frequencies().of.get(word, 0) >= _ORDINARY_WORD_COUNT:
         return True
     words = _english_words()
     return any(b"\n%s\n" % form.encode() in words for form in (word, word.removesuffix("s"), word.removesuffix("es")))
@@ -205,9 +205,9 @@ def _without_ending(word: str) -> str:
         return _ARABIC_ENDING.sub("", word.translate(_ARABIC_LETTERS))
     if not _CASED.match(word):
         return word
-    plain = "".join(filter(_is_no_mark, unicodedata.normalize("NFD", word.casefold().replace("й", "\ue000"))))
+    plain = "".join(filter(_is_not_combining, unicodedata.normalize("NFD", word.casefold().replace("й", "\ue000"))))
     return _INFLECTED.sub("", plain.replace("\ue000", "й"))
 
 
-def _is_no_mark(sign: str) -> bool:
+def _is_not_combining(sign: str) -> bool:
     return not unicodedata.combining(sign)

@@ -11,11 +11,11 @@ from typing import Final, NamedTuple
 
 from anyascii import anyascii
 
-_LONGEST: Final = 24
+_MAX_LETTERS: Final = 24
 _UNITS: Final = re.compile("tch|sch|sh|zh|ch|kh|gh|th|dh|ph|dj|ts|tz|ck|ou|oo|ee|[a-z]")
 _DOUBLED: Final = re.compile(r"([a-df-np-z])\1+")
-_WEAK: Final = 0.3
-_OTHER: Final = 1.0
+_POSSIBLE_COST: Final = 0.3
+_MISMATCH_COST: Final = 1.0
 _VOWELS: Final = frozenset("a e i o u ou oo ee y".split())
 
 
@@ -125,10 +125,10 @@ _LOOSE: Final = frozenset(
 _MERGED: Final = {"l": "r", "v": "b", "th": "s"}
 _MERGING: Final = frozenset(("KATAKANA", "HIRAGANA", "HANGUL", "CJK"))
 """Scripts that do not distinguish L and R, nor V and B."""
-_BEFORE: Final = re.compile("([\u0e40-\u0e44])([\u0e01-\u0e2e])")
+_LEADING_VOWEL: Final = re.compile("([\u0e40-\u0e44])([\u0e01-\u0e2e])")
 """Thai writes some vowels before the consonant that they follow."""
 _PALATAL: Final = re.compile(r"(sh|ch|j)?iy(?=[aou])")
-_KIN: Final = tuple(
+_RELATED_UNITS: Final = tuple(
     frozenset(kin.split())
     for kin in (
         "b p v", "f ph v p", "t d th dh", "s z ts c x th", "sh s ch sch zh j c",
@@ -142,13 +142,13 @@ def _by_itself(unit: str, vowel: float = _SPELT_VOWEL) -> _Letter:
     """A Latin unit of a romanised word, treated as a letter of its script."""
     if unit in _VOWELS:
         return _Letter(frozenset((unit,)), _VOWELS | {"w", "j"}, vowel)
-    kin = frozenset[str]().union(*(one for one in _KIN if unit in one))
+    kin = frozenset[str]().union(*(one for one in _RELATED_UNITS if unit in one))
     return _Letter(frozenset((unit,)), kin, 0.2 if unit == "h" else 1.0)
 
 
 @lru_cache(maxsize=65_536)
 def _latin_units(word: str) -> tuple[str, ...]:
-    return tuple(_UNITS.findall(_DOUBLED.sub(r"\1", word[:_LONGEST])))
+    return tuple(_UNITS.findall(_DOUBLED.sub(r"\1", word[:_MAX_LETTERS])))
 
 
 @lru_cache(maxsize=16_384)
@@ -156,8 +156,8 @@ def _script_letters(text: str, script: str) -> tuple[_Letter, ...]:
     """The letters of a word, with their transcriptions."""
     table = _TABLES.get(script)
     if table is not None:
-        return tuple(table[letter] for letter in text[:_LONGEST] if letter in table)
-    text = _BEFORE.sub(r"\2\1", text[:_LONGEST])
+        return tuple(table[letter] for letter in text[:_MAX_LETTERS] if letter in table)
+    text = _LEADING_VOWEL.sub(r"\2\1", text[:_MAX_LETTERS])
     romanised = "".join(filter(str.isalpha, anyascii(text).lower()))
     if script in _MERGING:
         romanised = _PALATAL.sub(lambda found: found[1] or "y", romanised)
@@ -175,7 +175,7 @@ def _vowel_cost(script: str) -> float:
 def _insertion(unit: str, vowel: float) -> float:
     if unit in _VOWELS:
         return vowel
-    return _INSERTED.get(unit, _OTHER)
+    return _INSERTED.get(unit, _MISMATCH_COST)
 
 
 def _cost(letters: Sequence[_Letter], units: Sequence[str], vowel: float) -> float:
@@ -186,13 +186,13 @@ def _cost(letters: Sequence[_Letter], units: Sequence[str], vowel: float) -> flo
     for usual, may, mute in letters:
         above, row = row, [row[0] + mute]
         for place, unit in enumerate(units):
-            change = 0.0 if unit in usual else _WEAK if unit in may else _OTHER
+            change = 0.0 if unit in usual else _POSSIBLE_COST if unit in may else _MISMATCH_COST
             row.append(min(above[place] + change, above[place + 1] + mute, row[place] + inserted[place]))
     return row[-1]
 
 
 def _likeness(letters: Sequence[_Letter], units: Sequence[str], vowel: float) -> float:
-    size = max(2, sum(one.mute > _WEAK for one in letters), sum(unit not in _VOWELS for unit in units))
+    size = max(2, sum(one.mute > _POSSIBLE_COST for one in letters), sum(unit not in _VOWELS for unit in units))
     return max(0.0, 1 - _cost(letters, units, vowel) / size)
 
 
@@ -209,11 +209,11 @@ def transcription_likeness(text: str, script: str, latin: str) -> float:
         spelt = [tuple(_MERGED.get(unit, unit) for unit in spelt[0])]
     elif script == "ARABIC" and not _ASPIRATES.isdisjoint(text) and _DIGRAPH_OF_H.search(latin):
         spelt.append(_latin_units(_DIGRAPH_OF_H.sub(r"\1-h", latin)))
-    forms = [_script_letters(form, script) for form in _forms(text, script)]
+    forms = [_script_letters(form, script) for form in _article_variants(text, script)]
     return max(_likeness(letters, units, _vowel_cost(script)) for letters in forms for units in spelt)
 
 
-def _forms(text: str, script: str) -> Iterator[str]:
+def _article_variants(text: str, script: str) -> Iterator[str]:
     """A word with and without its article, which Latin spellings write apart or joined."""
     yield text
     if script == "ARABIC" and (assimilated := _ASSIMILATED.sub("ا", text)) != text:

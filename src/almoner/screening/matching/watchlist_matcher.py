@@ -30,70 +30,72 @@ from almoner.screening.matching.words import prepare_name
 
 FLAG_SCORE: Final = 0.7
 """The score from which a match is flagged for review."""
-_WEAK: Final = 0.8
-_COMMON: Final = 0.6
-_EXACT: Final = 0.9
-_ALIKE: Final = 1.0
-_TELLING: Final = 2.0
+_MAX_WEAK_NAME: Final = 0.8
+_MAX_COMMON_NAME: Final = 0.6
+_NEARLY_EQUAL: Final = 0.9
+_MAX_NAME_SCORE: Final = 1.0
+_MIN_DISTINCTIVE_WEIGHT: Final = 2.0
 """The weight from which a name is evidence by itself."""
-_FEWEST_WORDS: Final = 2
-_SAYS_WHO: Final = 1.5
+_MIN_WORDS: Final = 2
+_MIN_IDENTIFYING_WEIGHT: Final = 1.5
 """The weight from which an exact name identifies its bearer, counted among registered organisations."""
-_NO_ABBREVIATION: Final = 4
+_MIN_WORD_LETTERS: Final = 4
 """The fewest letters of a word that is more than initials, which many share."""
-_SAY_IT: Final = 6
+_MIN_NAME_LETTERS: Final = 6
 """The fewest letters of a name that may have typos: a typo makes a shorter name another one."""
-_ALONE: Final = 0.8
+_MIN_LIKENESS_ALONE: Final = 0.8
 """The least likeness of names without other evidence."""
-_CONTAINED: Final = 0.8
+_CONTAINED_SCORE: Final = 0.8
 """The score of two names of which one contains all words of the other."""
-_BESIDE_INITIAL: Final = 0.8
+_MIN_WEIGHT_BESIDE_INITIAL: Final = 0.8
 """The least weight of the words beside an initial."""
-_SELDOM: Final = 1.5
-"""The least weight of both names for ``_ALONE``; more common ones must be nearly equal."""
-_COUNTRY_SAME, _COUNTRY_OTHER = 0.05, -0.35
-_IDENTIFIER: Final = 0.3
-_ADDRESS: Final = 0.15
-_MOST_ADDED: Final = _IDENTIFIER + _ADDRESS + _COUNTRY_SAME
+_MIN_RARE_WEIGHT: Final = 1.5
+"""The least weight of both names for ``_MIN_LIKENESS_ALONE``; more common ones must be nearly equal."""
+_SAME_COUNTRY_POINTS, _OTHER_COUNTRY_POINTS = 0.05, -0.35
+_IDENTIFIER_POINTS: Final = 0.3
+_ADDRESS_POINTS: Final = 0.15
+_MAX_EVIDENCE_POINTS: Final = _IDENTIFIER_POINTS + _ADDRESS_POINTS + _SAME_COUNTRY_POINTS
 
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
     """The evidence beside the names.
 
-    ``supports``: something agrees. ``strongly``: something agrees that few subjects share by chance. ``possible``: the
-    subject has something to compare. ``alone``: nothing agrees for an unplaced subject. ``placed``: the list states a
-    country.
+    ``supports``: something agrees. ``agrees_strongly``: something agrees that few subjects share by chance.
+    ``is_comparable``: the subject has something to compare. ``uncorroborated``: nothing agrees, and the subject's
+    countries may be incomplete. ``states_country``: the list states a country.
     """
 
     parts: tuple[ScorePart, ...]
     supports: bool
-    strongly: bool
-    possible: bool
-    alone: bool
-    placed: bool
+    agrees_strongly: bool
+    is_comparable: bool
+    uncorroborated: bool
+    states_country: bool
 
 
 def _collect_evidence(subject: PreparedSubject, entry: PreparedEntry, home: frozenset[str]) -> _Evidence:
     parts: list[ScorePart] = []
     if subject.identifiers and (shared := subject.identifiers.intersection(entry.identifiers)):
-        parts.append(ScorePart("identifier", _IDENTIFIER, listed=" ".join(sorted(shared))))
+        parts.append(ScorePart("identifier", _IDENTIFIER_POINTS, listed=" ".join(sorted(shared))))
     here = parse_address(subject.address) if subject.address else None
     if at := next((one for one in entry.addresses if here and _is_shared_address(here, one)), None):
-        parts.append(ScorePart("street", _ADDRESS, listed=", ".join(line for line in (at.street, at.city) if line)))
+        parts.append(
+            ScorePart("street", _ADDRESS_POINTS, listed=", ".join(line for line in (at.street, at.city) if line))
+        )
     strongly = bool(parts)
     same = subject.countries & (entry.countries | entry.concerns)
-    if same or (subject.countries and entry.countries and not subject.unplaced):
+    if same or (subject.countries and entry.countries and not subject.countries_incomplete):
         reported = " ".join(sorted(subject.countries)), " ".join(sorted(entry.countries | (same & entry.concerns)))
-        parts.append(ScorePart("country", _COUNTRY_SAME if same else _COUNTRY_OTHER, *reported))
+        parts.append(ScorePart("country", _SAME_COUNTRY_POINTS if same else _OTHER_COUNTRY_POINTS, *reported))
     supports = bool(same) or strongly
     return _Evidence(
         tuple(parts),
         supports,
         bool(same - home) or strongly,
-        possible=bool(subject.countries) and (supports or not subject.unplaced),
-        alone=subject.unplaced and not supports,
-        placed=bool(entry.countries),
+        is_comparable=bool(subject.countries) and (supports or not subject.countries_incomplete),
+        uncorroborated=subject.countries_incomplete and not supports,
+        states_country=bool(entry.countries),
     )
 
 
@@ -109,7 +111,7 @@ def _is_shared_address(here: ParsedAddress, listed: Party) -> bool:
 
 def is_distinctive_name(name: PreparedName) -> bool:
     """Whether a name alone identifies its bearer: at least two rare words that are unique to it."""
-    return len(name.words) >= _FEWEST_WORDS and name.total >= _TELLING and not name.bearers
+    return len(name.words) >= _MIN_WORDS and name.total >= _MIN_DISTINCTIVE_WEIGHT and not name.bearers
 
 
 def identifies_by_name_alone(name: PreparedName) -> bool:
@@ -118,17 +120,22 @@ def identifies_by_name_alone(name: PreparedName) -> bool:
     Listed names are not counted: an entry would make its own words common.
     """
     counts = tables.registered_word_frequencies()
-    unmatched = any(len(word) >= _NO_ABBREVIATION and word.isalpha() and word not in counts.of for word in name.words)
+    unmatched = any(len(word) >= _MIN_WORD_LETTERS and word.isalpha() and word not in counts.of for word in name.words)
     if len(name.words) == 1 and unmatched and tables.is_ordinary_word(name.words[0]):
         return False
-    seldom = sum(map(counts.rarity_weight, set(name.words))) >= _SAYS_WHO
-    return not name.bearers and (unmatched or (len(name.words) >= _FEWEST_WORDS and seldom))
+    seldom = sum(map(counts.rarity_weight, set(name.words))) >= _MIN_IDENTIFYING_WEIGHT
+    return not name.bearers and (unmatched or (len(name.words) >= _MIN_WORDS and seldom))
 
 
 def _is_exact_name(searched_name: PreparedName, listed: PreparedName, evidence: _Evidence) -> bool:
     """Whether the whole distinctive name equals that of an entry without a country: it must not go unreported."""
     same = searched_name.joined == listed.joined or searched_name.whole == listed.whole
-    return same and not evidence.placed and identifies_by_name_alone(searched_name) and identifies_by_name_alone(listed)
+    return (
+        same
+        and not evidence.states_country
+        and identifies_by_name_alone(searched_name)
+        and identifies_by_name_alone(listed)
+    )
 
 
 def _is_near_name(
@@ -138,14 +145,19 @@ def _is_near_name(
 
     Not for an entry in another country, nor for ordinary words or a single word that only sounds the same.
     """
-    if evidence.placed and not evidence.supports:
+    if evidence.states_country and not evidence.supports:
         return False
     typos = [
         part for part in likeness.parts if part.finding == "spelling" and not is_other_spelling(part.asked, part.listed)
     ]
     letters = min(len(searched_name.joined), len(listed.joined))
-    least = _SAY_IT if typos or likeness.score < _EXACT else _SAY_IT - 1
-    if likeness.score < _ALONE or letters < least or searched_name.bearers or not identifies_by_name_alone(listed):
+    least = _MIN_NAME_LETTERS if typos or likeness.score < _NEARLY_EQUAL else _MIN_NAME_LETTERS - 1
+    if (
+        likeness.score < _MIN_LIKENESS_ALONE
+        or letters < least
+        or searched_name.bearers
+        or not identifies_by_name_alone(listed)
+    ):
         return False
     if all(map(tables.is_ordinary_word, listed.words)):
         return False
@@ -162,13 +174,13 @@ def _is_typo(one: str, other: str) -> bool:
 
 def _count_words(name: PreparedName) -> int:
     """The number of words; a name of syllables counts as a family and a given name, though it has no blank."""
-    return max(len(name.words), _FEWEST_WORDS if name.sounds is not None and name.sounds.spellings else 0)
+    return max(len(name.words), _MIN_WORDS if name.sounds is not None and name.sounds.spellings else 0)
 
 
 def _is_same_single_name(searched_name: PreparedName, listed: PreparedName) -> bool:
     """Whether both names are the same single rare word."""
     same = len(searched_name.words) == len(listed.words) == 1 and searched_name.joined == listed.joined
-    return same and len(searched_name.joined) >= _SAY_IT and identifies_by_name_alone(searched_name)
+    return same and len(searched_name.joined) >= _MIN_NAME_LETTERS and identifies_by_name_alone(searched_name)
 
 
 def _is_contained(likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName) -> bool:
@@ -177,7 +189,7 @@ def _is_contained(likeness: NameLikeness, searched_name: PreparedName, listed: P
     A word may be spelt as another language does.
     """
     fewer, more = sorted((searched_name, listed), key=lambda name: len(name.words))
-    if len(fewer.words) < _FEWEST_WORDS or fewer.total < _SELDOM or likeness.vetoes:
+    if len(fewer.words) < _MIN_WORDS or fewer.total < _MIN_RARE_WEIGHT or likeness.vetoes:
         return False
     return len(min(fewer.words, key=len)) > 1 and all(
         word in more.words or any(is_other_spelling(word, other) for other in more.words) for word in fewer.words
@@ -186,7 +198,7 @@ def _is_contained(likeness: NameLikeness, searched_name: PreparedName, listed: P
 
 def _suffices_alone(likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName) -> bool:
     """Whether two names without other evidence may be one person's: two similar, rare words."""
-    if min(_count_words(searched_name), _count_words(listed)) < _FEWEST_WORDS:
+    if min(_count_words(searched_name), _count_words(listed)) < _MIN_WORDS:
         return _is_same_single_name(searched_name, listed)
     if any(part.finding == "initial" for part in likeness.parts):
         spelt = sum(
@@ -197,9 +209,9 @@ def _suffices_alone(likeness: NameLikeness, searched_name: PreparedName, listed:
         listed_spelt = sum(
             part_weight for word, part_weight in zip(listed.words, listed.weights, strict=True) if len(word) > 1
         )
-        return likeness.score >= _ALONE and min(spelt, listed_spelt) >= _BESIDE_INITIAL
-    seldom = min(searched_name.total, listed.total) >= _SELDOM
-    return likeness.score >= (_ALONE if seldom else _EXACT)
+        return likeness.score >= _MIN_LIKENESS_ALONE and min(spelt, listed_spelt) >= _MIN_WEIGHT_BESIDE_INITIAL
+    seldom = min(searched_name.total, listed.total) >= _MIN_RARE_WEIGHT
+    return likeness.score >= (_MIN_LIKENESS_ALONE if seldom else _NEARLY_EQUAL)
 
 
 def _score_ceilings(
@@ -207,14 +219,14 @@ def _score_ceilings(
 ) -> Iterator[ScorePart]:
     """Upper limits of the score: for a weak name, or a common one without other evidence."""
     if weak:
-        yield ScorePart("weak", _WEAK)
-    if evidence.alone:
+        yield ScorePart("weak", _MAX_WEAK_NAME)
+    if evidence.uncorroborated:
         if not _suffices_alone(likeness, searched_name, listed):
-            yield ScorePart("common", _COMMON)
+            yield ScorePart("common", _MAX_COMMON_NAME)
         return
     if (
-        evidence.strongly
-        or not evidence.possible
+        evidence.agrees_strongly
+        or not evidence.is_comparable
         or (is_distinctive_name(searched_name) and is_distinctive_name(listed))
     ):
         return
@@ -222,16 +234,16 @@ def _score_ceilings(
         _is_exact_name(searched_name, listed, evidence) or _is_near_name(likeness, searched_name, listed, evidence)
     ):
         return
-    if not evidence.supports or likeness.score < _EXACT:
-        yield ScorePart("common", _COMMON)
+    if not evidence.supports or likeness.score < _NEARLY_EQUAL:
+        yield ScorePart("common", _MAX_COMMON_NAME)
 
 
-def _weigh(
+def _score_match(
     likeness: NameLikeness, searched_name: PreparedName, listed: PreparedName, evidence: _Evidence, *, weak: bool
 ) -> tuple[float, list[ScorePart]]:
-    if evidence.alone and likeness.score < _CONTAINED and _is_contained(likeness, searched_name, listed):
-        more = ScorePart("contained", _CONTAINED - likeness.score, searched_name.name, listed.name)
-        likeness = replace(likeness, score=_CONTAINED, parts=(*likeness.parts, more))
+    if evidence.uncorroborated and likeness.score < _CONTAINED_SCORE and _is_contained(likeness, searched_name, listed):
+        more = ScorePart("contained", _CONTAINED_SCORE - likeness.score, searched_name.name, listed.name)
+        likeness = replace(likeness, score=_CONTAINED_SCORE, parts=(*likeness.parts, more))
     parts = [*likeness.parts]
     score = likeness.score
     for limit in _score_ceilings(likeness, searched_name, listed, evidence, weak=weak):
@@ -266,12 +278,12 @@ def _best_match(
 ) -> EntryMatch:
     best = EntryMatch(entry.id, 0.0, flagged=False, parts=(), vetoes=(), asked="", listed="")
     for text in names:
-        listed = _prepare_listed(text, subject.unplaced)
+        listed = _prepare_listed(text, subject.countries_incomplete)
         for asked in subject.names:
-            loose = evidence.strongly or not evidence.possible
-            likeness = compare_names(asked, listed, loose=loose, persons=subject.unplaced)
-            if likeness.score + _MOST_ADDED > best.score:
-                score, parts = _weigh(likeness, asked, listed, evidence, weak=text in entry.weak_names)
+            loose = evidence.agrees_strongly or not evidence.is_comparable
+            likeness = compare_names(asked, listed, loose=loose, persons=subject.countries_incomplete)
+            if likeness.score + _MAX_EVIDENCE_POINTS > best.score:
+                score, parts = _score_match(likeness, asked, listed, evidence, weak=text in entry.weak_names)
                 if score > best.score:
                     flagged = score >= FLAG_SCORE and not likeness.vetoes
                     best = EntryMatch(entry.id, score, flagged, tuple(parts), likeness.vetoes, asked.name, listed.name)
@@ -319,7 +331,7 @@ class WatchlistMatcher:
         """The entries worth comparing, by position, with the positions of the names found."""
         found: dict[int, set[int]] = {}
         loose = bool(
-            subject.unplaced
+            subject.countries_incomplete
             or not subject.countries
             or subject.countries - self.home
             or subject.identifiers
@@ -337,7 +349,7 @@ class WatchlistMatcher:
         for number, places in self.find_candidates(subject).items():
             entry = self.entries[number]
             evidence = _collect_evidence(subject, entry, self.home)
-            if _ALIKE + sum(part.points for part in evidence.parts) < FLAG_SCORE:
+            if _MAX_NAME_SCORE + sum(part.points for part in evidence.parts) < FLAG_SCORE:
                 continue  # in another country, even an equal name is not enough
             one = _best_match(subject, entry, [entry.names[place] for place in sorted(places)], evidence)
             if one.flagged:

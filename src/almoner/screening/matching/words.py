@@ -44,37 +44,37 @@ BRANCH_WORDS: Final = frozenset(
     "alumni auxiliary boosters booster endowment foundation friends fund guild pac ptas ptsa pta".split()
 )
 """Words that name an organisation beside another one: a school and its foundation are two."""
-_OPEN: Final = (" of", " for", " and")
+_TRUNCATED_ENDINGS: Final = (" of", " for", " and")
 _SHORTEST_ACRONYM: Final = 3
 _FORMAL: Final = frozenset(("trust", "company", "corporation", "organization"))
 _FORMAL_WEIGHT: Final = 0.15
-_EVERYWHERE: Final = frozenset(
+_UNAMBIGUOUS_FORMS: Final = frozenset(
     "inc incorporated corp corporation llc llp ltd limited co gmbh kg sarl jsc ojsc pjsc cjsc oao ooo zao".split()
 )
 """Legal forms anywhere in a name: MOTHER THEODORE CORP III."""
-_LEGAL: Final = frozenset(
+_FORM_WORDS: Final = frozenset(
     "liability joint stock obshchestvo obschestvo otvetstvennostyu ogranichennoi ogranichennoy ogranichenoi "
     "aktsionernoe aktsionernoye aktsionerne tovarystvo vidpovidalnistyu obmezhenoyu zakrytoe zakrytoye otkrytoe "
     "otkrytoye publichnoe publichnoye anonima sirketi limitada haftung responsabilidad responsabilite".split()
 )
 """Words of long legal forms."""
-_LEGAL_BESIDE: Final = frozenset("limited company open closed public private corporation foreign".split())
+_FORM_WORDS_BESIDE: Final = frozenset("limited company open closed public private corporation foreign".split())
 _NONPROFIT: Final = frozenset("nonprofit profit religious benefit charitable".split())
 """Words of legal forms that follow a state: A CALIFORNIA NONPROFIT PUBLIC BENEFIT CORPORATION."""
 _STATE_CODE: Final = 2
 _LONG_LEGAL: Final = 6
 _SHORT_LEGAL: Final = 4
 _OF_SEVERAL: Final = 3
-_LONGEST_FORM: Final = 9
+_MAX_FORM_WORDS: Final = 9
 _GLUED_IN_FRONT: Final = "pjsc ojsc cjsc jsc ooo oao zao pao llc ltd".split()
 _GLUED_BEHIND: Final = "gmbh jsc llc ltd sarl corp inc".split()
-_NUMBER: Final = 0.9
-_WORN: Final = 0.55
+_MIN_NUMBER_WEIGHT: Final = 0.9
+_MIN_PLACE_WEIGHT: Final = 0.55
 _YEAR: Final = re.compile(r"(?:18|19|20)\d\d")
-_LONGEST: Final = 1_000
+_MAX_LETTERS: Final = 1_000
 """The most letters of a name that are read, before and after romanisation, which can multiply them."""
 
-_MOST_WORDS: Final = 60
+_MAX_WORDS: Final = 60
 """The most words of a name that are read: each is compared with each of another name."""
 
 
@@ -103,7 +103,7 @@ def _strip_form(words: list[str]) -> tuple[list[str], frozenset[str] | None]:
     known = tables.legal_forms()
     firsts, lasts = _form_edges()
     begins, ends = words[0] in firsts, words[-1] in lasts
-    for length in range(min(_LONGEST_FORM, len(words) - 1), 0, -1) if begins or ends else ():
+    for length in range(min(_MAX_FORM_WORDS, len(words) - 1), 0, -1) if begins or ends else ():
         if ends and (kinds := known.get(tuple(words[-length:]))):
             return words[:-length], kinds
         if begins and (kinds := known.get(tuple(words[:length]))):
@@ -182,10 +182,10 @@ def _remove_legal_words(words: list[str], *, beside: bool) -> list[str]:
 
     ``beside``: part of a legal form was stripped already: LIMITED of LIMITED LIABILITY.
     """
-    if _LEGAL.isdisjoint(words) and _LEGAL_BESIDE.isdisjoint(words):
+    if _FORM_WORDS.isdisjoint(words) and _FORM_WORDS_BESIDE.isdisjoint(words):
         return words
-    core = {word for word in words if _is_legal_word(word, _LEGAL)}
-    legal = core | {word for word in words if _is_legal_word(word, _LEGAL_BESIDE)}
+    core = {word for word in words if _is_legal_word(word, _FORM_WORDS)}
+    legal = core | {word for word in words if _is_legal_word(word, _FORM_WORDS_BESIDE)}
     rest = [word for word in words if word not in legal]
     return rest if core and (beside or len(legal) > 1) and rest else words
 
@@ -218,12 +218,12 @@ def _join_phrases(words: Sequence[str]) -> list[str]:
 def tokenise_name(name: str, *, person: bool = False) -> NameTokens:
     """The words of a name in one spelling. ``person``: a single letter is an initial, not a stop word."""
     forms: set[str] = set()
-    name = name[:_LONGEST]
+    name = name[:_MAX_LETTERS]
     if not name.isascii():
         name, kinds = strip_native_forms(name)
         forms |= kinds
-    written = normalise_text(name)[:_LONGEST].rstrip()
-    words = _strip_legal_forms(normalise_numerals(written).split()[:_MOST_WORDS], forms)
+    written = normalise_text(name)[:_MAX_LETTERS].rstrip()
+    words = _strip_legal_forms(normalise_numerals(written).split()[:_MAX_WORDS], forms)
     words = _remove_legal_words(words, beside=bool(forms))
     if not words:
         return NameTokens((), frozenset(forms), "", written)
@@ -233,7 +233,11 @@ def tokenise_name(name: str, *, person: bool = False) -> NameTokens:
     if person:
         return NameTokens(tuple(_without_weak(words, initials=True)), frozenset(forms), "".join(words), written)
     return NameTokens(
-        _spell(words), frozenset(forms), "".join(words), written, "" if bare is None else "".join(_spell(bare))
+        _unify_spelling(words),
+        frozenset(forms),
+        "".join(words),
+        written,
+        "" if bare is None else "".join(_unify_spelling(bare)),
     )
 
 
@@ -268,11 +272,11 @@ def _is_glued(word: str, rest: str) -> bool:
 
 def _is_form_inside(words: Sequence[str], place: int) -> bool:
     """Whether a word after the first is a legal form. CO between others may be a county: BUTLER CO HISTORICAL SOC."""
-    inside = 0 < place < len(words) - 1 and words[place - 1] != "and" and words[place + 1] not in _EVERYWHERE
-    return words[place] in _EVERYWHERE and not (inside and words[place] in abbreviations.WORDS)
+    inside = 0 < place < len(words) - 1 and words[place - 1] != "and" and words[place + 1] not in _UNAMBIGUOUS_FORMS
+    return words[place] in _UNAMBIGUOUS_FORMS and not (inside and words[place] in abbreviations.WORDS)
 
 
-def _spell(words: Sequence[str]) -> tuple[str, ...]:
+def _unify_spelling(words: Sequence[str]) -> tuple[str, ...]:
     """The words without stop words, each in one spelling."""
     strong = _without_weak(words, initials=False)
     return tuple(_DIRECTIONS.get(word) or abbreviations.expand_abbreviation(word) for word in strong)
@@ -311,9 +315,9 @@ def _weigh_word(word: str) -> tuple[float, Kind]:
     likely = max((word, *abbreviations.WORDS.get(word, ())), key=lambda one: frequencies.of.get(one, 0))
     weight = frequencies.rarity_weight(likely)
     if kind in ("number", "year"):
-        weight = max(weight, _NUMBER)
+        weight = max(weight, _MIN_NUMBER_WEIGHT)
     elif kind in ("direction", "place"):
-        weight = max(weight, _WORN)
+        weight = max(weight, _MIN_PLACE_WEIGHT)
     return weight, kind
 
 
@@ -348,8 +352,8 @@ def prepare_name(name: str, *, person: bool = False) -> PreparedName:
         whole,
         sum(weights),
         tables.name_frequencies().of.get(" ".join(words), 0),
-        written.endswith(_OPEN),
+        written.endswith(_TRUNCATED_ENDINGS),
         _acronyms(written.split(), words),
         bare,
-        read_sounds(name[:_LONGEST]),
+        read_sounds(name[:_MAX_LETTERS]),
     )

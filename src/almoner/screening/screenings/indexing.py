@@ -101,7 +101,7 @@ def prepare_subject(subject_details: SubjectDetails) -> PreparedSubject:
         frozenset(subject_details.countries),
         frozenset(filter(None, map(normalise_identifier, subject_details.identifiers))),
         subject_details.address,
-        unplaced=person,
+        countries_incomplete=person,
     )
 
 
