@@ -12,6 +12,7 @@ MacDonald; MacLeod; MacKenzie; MacArthur; Machine Shop; Macedonia; Macon; Mackin
 Louis XIV Society; XXIII Club; Pope John XXIII; Class of MCMXC; Mix; Dix; 1st and 21st; 1990s; 4-H Club; U.S. P.T.A.
 PhD Fund; Foo/Bar; D.A.R.E.; Association Française; Sons of Italy; (The) Friends; Star*Kids; Trade-Mark's
 St Marys PTA Inc; AT&T Foundation; (B&O) Railroad; R&B; Smith&Jones Trust
+ʻOhana Trust; Hawaiʻi Fund; ʼAbd Fund; İzmir Fund
 """
 
 

@@ -26,8 +26,8 @@ _AS_WORDS: Final = frozenset(
     msgr mt natl pk pkwy pl pt pty rd sgt sr sq st ste sts tr twp wm
     """.split()
 )
-_APOSTROPHES: Final = "'\u2019\u2018\u02bc`\u00b4"
-_PIECE: Final = re.compile(rf"[^\W_](?:[^\W_]|[\u0300-\u036f]|[{_APOSTROPHES}](?=[^\W_]))*")
+_APOSTROPHES: Final = "'\u2019\u2018\u02bb\u02bc`\u00b4"
+_PIECE: Final = re.compile(rf"(?![{_APOSTROPHES}])[^\W_](?:[^\W_]|[\u0300-\u036f]|[{_APOSTROPHES}](?=[^\W_]))*")
 """A word: letters, digits, and apostrophes between them, without quotation marks."""
 _INITIALS: Final = re.compile(r"\W*[^\W\d_]{1,2}(?:&[^\W\d_]{1,2})+\W*")
 """Initials joined by an ampersand: AT&T, B&O, R&B."""
@@ -89,13 +89,13 @@ def _convert_piece(piece: str) -> str:
     shown, before = _convert_word(first), first
     for mark, word in zip(rest[::2], rest[1::2], strict=True):
         is_name = len(word) > 1 and before.lower() in _ELIDED
-        shown += mark + (_convert_word(word) if is_name else word.lower())
+        shown += mark + (_convert_word(word) if is_name else _lower(word))
         before = word
     return shown
 
 
 def _convert_word(word: str) -> str:
-    lower = word.lower()
+    lower = _lower(word)
     if lower in _AS_WORDS:
         return word.capitalize()
     if lower in _MIXED:
@@ -109,4 +109,9 @@ def _convert_word(word: str) -> str:
         return word[:1] + lower[1:at] + word[at:].capitalize()
     if not set("AEIOUY") & set(unicodedata.normalize("NFD", word)) and word.isascii():
         return word  # no vowel: an abbreviation
-    return word.capitalize()
+    return word[0].title() + _lower(word)[1:]
+
+
+def _lower(word: str) -> str:
+    """In lower case; a Turkish capital with a dot becomes an ``i``, without a second dot on it."""
+    return word.lower().replace("i\u0307", "i")
