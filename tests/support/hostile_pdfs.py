@@ -119,6 +119,12 @@ def repairable() -> Iterator[tuple[str, bytes]]:
     yield "blanks before its head", b"\r\n\r\n" + pdf()
     yield "a mark before its head", b"\xef\xbb\xbf" + pdf()
     yield "numbers of its table off by one", pdf().replace(b"0000000015", b"0000000016")
+    yield "zeroes behind its end", pdf() + bytes(2000)
+    yield "table of objects that begins with one", pdf().replace(b"xref\n0 ", b"xref\n1 ")
+    yield "a blank before its table", pdf().replace(b"%PDF-1.7\n", b"%PDF-1.7 \n")
+    yield "a stream that does not say its length", pdf(b"<< >>\nstream\n0 0 m\nendstream")
+    yield "pages without their type", pdf(pages=b"<< /Kids [3 0 R] /Count 1 >>")
+    yield "a page without its size", pdf(page=b"<< /Type /Page /Parent 2 0 R >>")
     yield "a stream shorter than it says", pdf(b"<< /Length 99 >>\nstream\n0 0 m\nendstream")
 
 

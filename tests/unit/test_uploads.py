@@ -8,13 +8,14 @@ import socket
 import subprocess
 import sys
 import tempfile
+import zlib
 from base64 import b64decode
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Final, Literal
 
 import pikepdf
 import psutil
@@ -128,6 +129,24 @@ async def test_every_kind_of_png_is_read(checker: UploadChecker, mode: str) -> N
     written = BytesIO()
     Image.new(mode, (40, 30)).save(written, "PNG")
     assert (await checked(checker, written.getvalue(), PNG))[0] == PNG
+
+
+DETAILS: Final = {
+    "a wrong checksum": hostile_files.chunk(b"tEXt", b"a\0b")[:-1] + b"?",
+    "a broken profile": hostile_files.chunk(b"iCCP", b"x\0\0zzzz"),
+    "a colour space stated twice": hostile_files.chunk(b"sRGB", b"\0") * 2,
+}
+
+
+@pytest.mark.parametrize("damaged", DETAILS)
+async def test_u2_damage_to_what_a_png_does_not_show_harms_nothing(checker: UploadChecker, damaged: str) -> None:
+    assert (await checked(checker, hostile_files.png(40, 40, DETAILS[damaged]), PNG))[0] == PNG
+
+
+async def test_u1_a_wrong_checksum_of_a_stream_in_a_pdf_is_ignored(checker: UploadChecker) -> None:
+    packed = zlib.compress(b"0 0 m 9 9 l S")[:-4] + b"abcd"
+    content = hostile_pdfs.pdf(hostile_pdfs.stream(packed, b"/Filter /FlateDecode"))
+    assert await checked(checker, content, PDF) == (PDF, content, ())
 
 
 @pytest.mark.parametrize("mode", ["L", "RGB", "CMYK"])

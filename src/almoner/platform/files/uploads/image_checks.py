@@ -39,6 +39,8 @@ _UPRIGHT: Final = {
 }
 _CLOCKWISE: Final = {1: Image.Transpose.ROTATE_270, 2: Image.Transpose.ROTATE_180, 3: Image.Transpose.ROTATE_90}
 _SIGNATURE: Final = 8
+_SHOWN_CHUNKS: Final = (b"tRNS", b"eXIf")
+"""Chunks of a PNG that change how it is shown, besides those that every reader must know (a capital first letter)."""
 _MARKER: Final = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")  # ends the compressed data of a scan
 _KEPT: Final = ("1", "L", "LA", "P", "RGB", "RGBA")
 
@@ -172,8 +174,12 @@ def _upright_transpose(opened: Image.Image) -> Image.Transpose | None:
 def _without_tail(content: bytes, found: str) -> bytes:
     """The first image of the file. Raises FileRefused if another file follows, or the image has no end."""
     try:
-        end, announces_more = _end_of_jpeg(content, 0) if found == JPEG else (_end_of_png(content), False)
-        picture = content[:end]
+        if found == JPEG:
+            end, announces_more = _end_of_jpeg(content, 0)
+            picture = content[:end]
+        else:
+            announces_more = False
+            end, picture = _png_without_details(content)
         while rest := content[end:].lstrip(b"\x00"):
             if not announces_more or not rest.startswith(b"\xff\xd8\xff"):
                 break
@@ -209,18 +215,21 @@ def _end_of_jpeg(content: bytes, start: int) -> tuple[int, bool]:
             place = scan.start()
 
 
-def _end_of_png(content: bytes) -> int:
-    """The end of the image. Raises FileRefused."""
+def _png_without_details(content: bytes) -> tuple[int, bytes]:
+    """The end of the image, and the image without what does not show, which is often damaged. Raises FileRefused."""
     place, kind = _SIGNATURE, b""
-    heads = 0
+    heads, kept = 0, [content[:_SIGNATURE]]
     while place < len(content):
+        start = place
         length, kind = int.from_bytes(content[place : place + 4]), content[place + 4 : place + 8]
         if kind == b"acTL":
             raise FileRefused("is an animation", "animation")
         heads += kind == b"IHDR"
         place += length + 12
+        if kind[:1].isupper() or kind in _SHOWN_CHUNKS:
+            kept.append(content[start:place])
         if kind == b"IEND":
             break
     if kind != b"IEND" or place > len(content) or heads != 1:
         raise FileRefused(_DAMAGED, "damaged")
-    return place
+    return place, b"".join(kept)

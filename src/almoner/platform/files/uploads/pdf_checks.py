@@ -25,12 +25,15 @@ _DAMAGED: Final = "is no undamaged PDF (printing it into a new one helps)"
 _BLANKS: Final = b"\x00\t\r\n "
 _REPAIRABLE: Final = re.compile(
     r"file is damaged|repairing|reconstruct|recover|can't find startxref|xref not found|expected endobj|expected n |"
-    r"treating as|missing endstream|stream keyword|expected endstream|trailing|can't find PDF header|reported number",
+    r"treating as|missing endstream|stream keyword|expected endstream|trailing|can't find PDF header|reported number|"
+    r"extraneous whitespace|startxref was more than|lacks /Length key|/Type key should be|MediaBox is undefined|"
+    r"Resources is missing or invalid",
     re.IGNORECASE,
 )
 """Warnings about damage that changes no content: a table, lengths, ends."""
 _HARMLESS: Final = "missing or invalid; repairing"  # such as a page without resources: it can only be read one way
 _STEP: Final = 1024 * 1024
+_WRONG_CHECKSUM: Final = "incorrect data check"
 _ACTIONS: Final = {
     "/JavaScript": "pdf_javascript",
     "/Launch": "pdf_launch",
@@ -107,7 +110,7 @@ def _repair(content: bytes) -> tuple[list[str], bytes]:
     start = content.find(b"%PDF-")
     if not _BEGINNING.match(content, start) or not re.search(rb"\btrailer\b|/Type\s*/XRef\b", content):
         raise FileRefused(_DAMAGED)
-    with pikepdf.open(BytesIO(content[start:]), attempt_recovery=True, suppress_warnings=True) as opened:
+    with _open_damaged(content[start:]) as opened:
         flags = _walk(opened)
         if any(not _REPAIRABLE.search(str(warning)) for warning in opened.get_warnings()):
             raise FileRefused(_DAMAGED)
@@ -118,6 +121,17 @@ def _repair(content: bytes) -> tuple[list[str], bytes]:
     with pikepdf.open(BytesIO(written.getvalue()), attempt_recovery=False, suppress_warnings=True) as repaired:
         flags = _walk(repaired)
     return ["pdf_repaired", *flags], written.getvalue()
+
+
+def _open_damaged(content: bytes) -> pikepdf.Pdf:
+    """Open a damaged file; if its table names the wrong objects, from the objects alone, as readers do."""
+    try:
+        return pikepdf.open(BytesIO(content), attempt_recovery=True, suppress_warnings=True)
+    except pikepdf.PasswordError:
+        raise
+    except pikepdf.PdfError:
+        untabled = content.replace(b"startxref", b"startxxxx")
+        return pikepdf.open(BytesIO(untabled), attempt_recovery=True, suppress_warnings=True)
 
 
 def _walk(opened: pikepdf.Pdf) -> list[str]:
@@ -197,6 +211,7 @@ def _inflate(data: bytes, max_count: int) -> bytes:
         while data and not unpack.eof and len(result) <= max_count:
             result += unpack.decompress(data, _STEP)
             data = unpack.unconsumed_tail
-    except zlib.error:
-        raise FileRefused(_DAMAGED) from None
+    except zlib.error as error:
+        if _WRONG_CHECKSUM not in str(error):  # readers of PDFs do not look at it
+            raise FileRefused(_DAMAGED) from None
     return bytes(result)
