@@ -233,7 +233,7 @@ class FakeProvider:
     def pay_with_card(self, payment: str, **changed: Any) -> ProviderPayment:
         """The donor pays."""
         attempts = self.payments[payment].attempts + 1
-        saves = any(made == payment and order.save_for for order, made in self.orders.values())
+        saves = any(made == payment and order.save_for for order, made in reversed(self.orders.values()))
         saved = {"payment_method": self._save_card()} if saves else {}
         return self.become(payment, ProviderStatus.SUCCEEDED, **{"attempts": attempts, **saved, **changed})
 

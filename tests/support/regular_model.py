@@ -24,12 +24,25 @@ class OpenDate:
     next_try: datetime | None
 
 
+@dataclass(slots=True, eq=False)
+class ModelNonprofit:
+    """Who receives. ``successor``: what it was merged into."""
+
+    id: str
+    active: bool = True
+    successor: "ModelNonprofit | None" = None
+
+
 @dataclass(slots=True)
 class ModelPlan:
-    """One plan. ``declines``: how its next charges end; ``dates``: what became of each date."""
+    """One plan. ``declines``: how its next charges end; ``dates``: what became of each date.
+
+    ``stopped``: paused since its nonprofit cannot receive. ``proposed``: the nonprofit to which its donor may agree.
+    """
 
     begun: datetime
     frequency: str
+    nonprofit: ModelNonprofit
     declines: list[str] = field(default_factory=list)
     status: str = "active"
     ended_by: str | None = None
@@ -37,7 +50,8 @@ class ModelPlan:
     charged: list[tuple[date, date]] = field(default_factory=list)
     open: OpenDate | None = None
     usable: bool = True
-    blocked: bool = False
+    stopped: bool = False
+    proposed: ModelNonprofit | None = None
     until: datetime | None = None
     late_since: date | None = None
     last_attempt: date | None = None
@@ -89,9 +103,35 @@ class ModelPlan:
 
     def resume(self, now: datetime) -> None:
         """It goes on; what fell into the pause is left out."""
-        self.status, self.until = "active", None
+        self.status, self.until, self.stopped = "active", None, False
         self.told["resumed"] += 1
         self.dates |= dict.fromkeys(self.due_by(now), "paused")
+
+    def stop(self) -> None:
+        """Its nonprofit cannot receive: nothing is charged until somebody decides."""
+        if self.open:
+            self.settle("organisation_cannot_receive")
+        self.status, self.late_since, self.stopped = "paused", None, True
+        self.told["organisation_stopped"] += 1
+
+    def propose(self) -> None:
+        """Its donor is asked about the nonprofit into which its own was merged, and not charged until then."""
+        successor = self.nonprofit.successor
+        if self.status == "cancelled" or self.proposed or successor is None or not successor.active:
+            return
+        if self.status != "paused":
+            self.stop()
+        self.proposed = successor
+        self.told["organisation_proposed"] += 1
+
+    def move(self, now: datetime) -> None:
+        """Its donor agrees to the other nonprofit."""
+        assert self.proposed is not None
+        self.nonprofit, self.proposed = self.proposed, None
+        self.told["organisation_moved"] += 1
+        if self.stopped:
+            self.status, self.stopped = "active", False
+            self.dates |= dict.fromkeys(self.due_by(now), "organisation_cannot_receive")
 
     def skip(self, by: str) -> None:
         """The next date is left out."""
@@ -132,12 +172,24 @@ class ModelPlan:
         if self.open and self.usable and self.open.next_try and self.open.next_try <= now:
             self._charge(today, now)
 
+    def wakes_at(self) -> datetime | None:
+        """When a service has to do something about it next, if nobody changes it before."""
+        if self.status not in ("active", "past_due"):
+            return self.until if self.status == "paused" else None
+        moments = [self.moment(self.date_at(self.number))]
+        if self.late_since:
+            moments.append(self.moment(self.late_since + timedelta(days=28)))
+        if self.open:
+            moments.append(datetime.combine(self.open.due + timedelta(days=8), time(), ZONE))
+            if self.usable and self.open.next_try:
+                moments.append(self.open.next_try)
+        return min(moments)
+
     def _charge(self, today: date, now: datetime) -> None:
         assert self.open is not None
-        if self.blocked:
-            self.settle("organisation_cannot_receive")
-            self.status, self.late_since = "paused", None
-            self.told["organisation_stopped"] += 1
+        if not self.nonprofit.active:
+            self.stop()
+            self.propose()
             return
         self.last_attempt = today
         outcome = self.declines.pop(0) if self.declines else "paid"

@@ -1,12 +1,14 @@
 """Plans over months and years beside a plain model: each date is charged once, or left out by rule (settled 11)."""
 
+import asyncio
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
+from heapq import heappop, heappush
 from random import Random
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -19,8 +21,10 @@ from almoner.giving.subscriptions.charging import jobs as charging_jobs
 from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
 from almoner.giving.subscriptions.donation_subscriptions.domain import NOTICE, SubscriptionNotice
 from almoner.kit.money import Money
+from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent
 from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
+from almoner.platform.events import outbox
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import Tasks, join_tasks
 from almoner.platform.observability.selfcheck import run_checks
@@ -31,17 +35,19 @@ from tests.support.client import Client
 from tests.support.fake_provider import FakeProvider
 from tests.support.figures import Figures
 from tests.support.regular_gifts import AGREEMENT
-from tests.support.regular_model import DONOR, RETRY, REVOKED, ModelPlan, local_day
+from tests.support.regular_model import DONOR, RETRY, REVOKED, ModelNonprofit, ModelPlan, local_day
 from tests.support.service import Service, Tenant, serving
 
 NONPROFITS = 4
 CHECKED = ("ledger", "payments", "donations", "donation_subscriptions", "suspense")
 OUTAGE = timedelta(days=9)
 MANY, BATCHES, MONTH = 20_000, 200, 31
+AT_ONCE = 10
+"""Donors who begin their plans at the same time."""
 FREQUENCIES = ("monthly", "monthly", "monthly", "quarterly", "yearly", "weekly")
 ACTIONS = {
     "decline": 8, "pause": 3, "resume": 9, "skip": 3, "card": 3, "cancel": 1, "block": 1, "unblock": 4, "lose": 4,
-    "refuse": 4,
+    "refuse": 4, "decide": 6,
 }  # fmt: skip
 
 
@@ -61,8 +67,9 @@ class World:
     partner: Partner
     random: Random
     provider: FakeProvider = field(default_factory=FakeProvider)
-    nonprofits: list[str] = field(default_factory=list)
-    plans: dict[UUID, tuple[ModelPlan, int]] = field(default_factory=dict)
+    nonprofits: list[ModelNonprofit] = field(default_factory=list)
+    plans: dict[UUID, ModelPlan] = field(default_factory=dict)
+    wakes: list[tuple[datetime, UUID]] = field(default_factory=list)
     told: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -83,8 +90,8 @@ class World:
 
     async def begin(self, frequency: str) -> None:
         """A donor gives for the first time."""
-        place = self.random.randrange(len(self.nonprofits))
-        made = await factories.session(self.service, self.api, organisation=self.nonprofits[place])
+        nonprofit = self.random.choice(self.nonprofits)
+        made = await factories.session(self.service, self.api, organisation=nonprofit.id)
         session = self.service.db.deployment.ids.parse("donationsession", made["id"])
         assert session is not None
         donor = DonationDetails(
@@ -101,14 +108,16 @@ class World:
         started = await donations_flows.start_payment(work, session, donor)
         assert started.donation is not None
         assert started.donation.subscription_id is not None
-        self.provider.pay_with_card(next(reversed(self.provider.payments)))
+        assert started.url is not None
+        self.provider.pay_with_card(started.url.rpartition("/")[2])
         await donations_flows.handle_provider_return(work, session)
-        self.plans[started.donation.subscription_id] = (ModelPlan(self.now, frequency), place)
+        self.plans[started.donation.subscription_id] = ModelPlan(self.now, frequency, nonprofit)
+        heappush(self.wakes, (self.now, started.donation.subscription_id))
 
     async def happen(self, action: str) -> None:
         """Something happens to a plan, to a nonprofit, or to the line to the provider."""
         plan_id = self.random.choice(list(self.plans))
-        model, place = self.plans[plan_id]
+        model = self.plans[plan_id]
         live = model.status in ("active", "past_due")
         async with self.service.db.write() as tx:
             if action == "decline":
@@ -136,13 +145,39 @@ class World:
             elif action == "cancel" and live and self.random.random() < 0.3:
                 await subscriptions.cancel(tx, self.partner, plan_id, "donor")
                 model.end("donor")
-            elif action in ("block", "unblock"):
-                organisation = tx.ids.parse("organisation", self.nonprofits[place])
-                await tx.execute("update organisation set active = $2 where id = $1", organisation, action == "unblock")
-                for other, where in self.plans.values():
-                    other.blocked = action == "block" if where == place else other.blocked
+            elif action in ("block", "unblock") and model.nonprofit.successor is None:
+                model.nonprofit.active = action == "unblock"
+                organisation = tx.ids.parse("organisation", model.nonprofit.id)
+                await tx.execute(
+                    "update organisation set active = $2 where id = $1", organisation, model.nonprofit.active
+                )
+            elif action == "decide" and model.proposed is not None and model.status != "cancelled":
+                if self.random.random() < 0.2:
+                    await subscriptions.decline_successor_organisation(tx, self.partner, plan_id)
+                    model.end("donor")
+                else:
+                    await subscriptions.accept_successor_organisation(tx, self.partner, plan_id, AGREEMENT)
+                    model.move(self.now)
+        heappush(self.wakes, (self.now, plan_id))
         self.provider.lose_answers += action == "lose"
         self.provider.refuse += action == "refuse"
+
+    async def merge(self) -> None:
+        """The register lists a nonprofit as merged into another, which is new."""
+        nonprofit = self.random.choice([one for one in self.nonprofits if one.successor is None])
+        successor = ModelNonprofit(await factories.nonprofit(self.service))
+        self.nonprofits.append(successor)
+        nonprofit.active, nonprofit.successor = False, successor
+        async with self.service.db.write() as tx:
+            former, new = (tx.ids.parse("organisation", one.id) for one in (nonprofit, successor))
+            await tx.execute(
+                "update organisation set active = false, status_override = 'merged', succeeded_by = $2 where id = $1",
+                former,
+                new,
+            )
+            await outbox.emit_internal(tx, CHANGED, RegisterChangedEvent(uuid4(), uuid4()))
+        for model in self.plans.values():
+            model.propose()
 
     async def work(self) -> None:
         """The service does what is due; a broken line to the provider is tried again a minute later."""
@@ -152,8 +187,14 @@ class World:
                 if not await tx.fetchval("select exists (select from payment where status = 'starting')"):
                     break
             self.service.clock.advance(minutes=1)
-        for model, _ in self.plans.values():
+        woken = set()
+        while self.wakes and self.wakes[0][0] <= self.now:
+            woken.add(heappop(self.wakes)[1])
+        for plan_id in woken:
+            model = self.plans[plan_id]
             model.work(self.now)
+            if (wake := model.wakes_at()) is not None:
+                heappush(self.wakes, (wake, plan_id))
 
     async def next_moment(self) -> datetime | None:
         """When anything is due."""
@@ -183,6 +224,8 @@ async def live(world: World, days: int, actions: list[tuple[datetime, str]]) -> 
             del actions[0]
             if action == "outage":
                 world.service.clock.advance(OUTAGE)
+            elif action == "merge":
+                await world.merge()
             elif action != "end":
                 await world.happen(action)
         await world.work()
@@ -191,25 +234,27 @@ async def live(world: World, days: int, actions: list[tuple[datetime, str]]) -> 
 async def compare(world: World) -> Counter[str]:
     """Rows, money at the provider, and what donors were told are those of the model."""
     became: Counter[str] = Counter()
+    settled: dict[UUID, list[tuple[date, str, date | None]]] = defaultdict(list)
     async with world.service.db.read() as tx:
-        for plan_id, (model, _) in world.plans.items():
+        for plan_id, *charge in await tx.fetch(
+            "select subscription_id, due_on, coalesce(skip_reason, status), charged_on "
+            "from donation_subscription_charge where status <> 'open' order by due_on"
+        ):
+            settled[plan_id].append(tuple(charge))
+        for plan_id, model in world.plans.items():
             plan = await subscriptions.get(tx, ALL_PARTNERS, plan_id)
-            rows = await tx.fetch(
-                "select due_on, coalesce(skip_reason, status) as became, charged_on from donation_subscription_charge "
-                "where subscription_id = $1 and status <> 'open' order by due_on",
-                plan_id,
-            )
             label = (plan_id, model.frequency, model.begun)
-            assert {row["due_on"]: row["became"] for row in rows} == model.dates, label
-            charged = [(row["due_on"], row["charged_on"]) for row in rows if row["became"] == "paid"]
+            assert {due_on: outcome for due_on, outcome, _ in settled[plan_id]} == model.dates, label
+            charged = [(due_on, charged_on) for due_on, outcome, charged_on in settled[plan_id] if outcome == "paid"]
             assert charged == sorted(model.charged), label
             assert (plan.status, plan.cancellation_reason) == (model.status, model.ended_by), label
             assert plan.donations_count == 1 + len(charged), label
+            assert tx.ids.text("organisation", plan.organisation_id) == model.nonprofit.id, label
             became.update(model.dates.values())
         paid = await tx.fetchval("select count(*) from donation where status = 'RECEIVED_PAYMENT'")
         made = [one for one in world.provider.payments.values() if one.status is ProviderStatus.SUCCEEDED]
         assert len(made) == paid == len(world.plans) + became["paid"]
-        expected = sum((model.told for model, _ in world.plans.values()), Counter[str]())
+        expected = sum((model.told for model in world.plans.values()), Counter[str]())
         assert {kind: n for kind, n in world.told.items() if kind != "yearly_reminder"} == dict(+expected)
         mine = [one for one in CHECKS if one.name.partition(".")[0] in CHECKED]
         outcome = await run_checks(tx, mine)
@@ -223,7 +268,7 @@ async def test_every_date_is_charged_once_or_left_out_by_rule(
     count, days = figures.count(20, 500), figures.count(425, 3 * 365)
     began = time.monotonic()
     world = World(service, api, tenant.partner, Random(figures.seed))
-    world.nonprofits = [await factories.nonprofit(service) for _ in range(NONPROFITS)]
+    world.nonprofits = [ModelNonprofit(await factories.nonprofit(service)) for _ in range(NONPROFITS)]
     for _ in range(count):
         await world.begin(world.random.choice(FREQUENCIES))
         service.clock.advance(hours=world.random.randrange(1, 37))
@@ -231,6 +276,7 @@ async def test_every_date_is_charged_once_or_left_out_by_rule(
     first = world.now
     actions = actions_within(world, days)
     actions += [(first + timedelta(days=days * share // 4), "outage") for share in (1, 3)]
+    actions.append((first + timedelta(days=days * 2 // 5), "merge"))
     await live(world, days, actions)
     became = await compare(world)
     assert became["paid"] > count  # most plans are blocked, paused or declined for long in some draws
@@ -250,14 +296,16 @@ async def test_a_month_of_many_plans_is_charged_once_or_left_out_by_rule(
 ) -> None:
     began = time.monotonic()
     world = World(service, api, tenant.partner, Random(figures.seed))
-    world.nonprofits = [await factories.nonprofit(service) for _ in range(10 * NONPROFITS)]
+    world.nonprofits = [ModelNonprofit(await factories.nonprofit(service)) for _ in range(10 * NONPROFITS)]
     for _ in range(BATCHES):  # plans of one batch are due at the same moment
-        for _ in range(MANY // BATCHES):
-            await world.begin(world.random.choice(FREQUENCIES))
+        for _ in range(MANY // BATCHES // AT_ONCE):
+            await asyncio.gather(*(world.begin(world.random.choice(FREQUENCIES)) for _ in range(AT_ONCE)))
         service.clock.advance(minutes=world.random.randrange(5, 120))
         await world.work()
     begun, first = time.monotonic(), world.now
-    await live(world, MONTH, [*actions_within(world, MONTH), (first + timedelta(days=MONTH // 2), "outage")])
+    actions = [*actions_within(world, MONTH), (first + timedelta(days=MONTH // 2), "outage")]
+    actions += [(first + timedelta(days=day), "merge") for day in (3, 10, 27)]
+    await live(world, MONTH, actions)
     lived = time.monotonic()
     became = await compare(world)
     assert became["paid"] > MANY // 2
@@ -274,7 +322,7 @@ async def test_the_clock_stops_at_a_date_that_cannot_be_worked_off(
     service: Service, tenant: Tenant, api: Client, figures: Figures
 ) -> None:
     world = World(service, api, tenant.partner, Random(figures.seed))
-    world.nonprofits = [await factories.nonprofit(service)]
+    world.nonprofits = [ModelNonprofit(await factories.nonprofit(service))]
     await world.begin("monthly")
     (plan_id,) = world.plans
     due, target = await world.next_moment(), world.now + timedelta(days=50)
