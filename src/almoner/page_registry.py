@@ -62,6 +62,7 @@ from almoner.providers import (
 from almoner.sandbox.documentation_key import DocumentationKey
 from almoner.sandbox.pages import TEMPLATES as SANDBOX_TEMPLATES
 from almoner.sandbox.pages import MailboxPages
+from almoner.screening.screenings.service import Screener
 from almoner.settings import Settings
 from almoner.validation.agents.pages import TEMPLATES as AGENT_TEMPLATES
 from almoner.validation.agents.pages import AgentPages
@@ -92,6 +93,7 @@ class PageParts:
     api: ApiApplication
     rules: DisbursementRules
     limits: RateLimits
+    screener: Screener
     status: StatusRenderer
 
 
@@ -178,6 +180,7 @@ def _console_routes(parts: PageParts, gate: PageGuard, beside: Sequence[Route]) 
         tuple(REGISTER_SOURCES),
         tuple(WATCHLIST_SOURCES),
         parts.limits,
+        parts.screener,
     )
     pages = PageRenderer(parts.db.deployment, console_pages.TEMPLATES, parts.catalogues)
     routes = console_pages.routes(ConsoleContext(parts.db, gate, pages, services))

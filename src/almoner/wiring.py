@@ -261,6 +261,7 @@ def _build_background_tasks(
     telemetry: Telemetry,
     blobs: BlobStore,
     api: ApiApplication,
+    screener: Screener,
 ) -> BackgroundTasks:
     return build_background_tasks(
         BackgroundParts(
@@ -281,7 +282,7 @@ def _build_background_tasks(
             mail_hosts=SandboxMailHosts() if settings.sandbox else build_mail_hosts(),
             blobs=blobs,
             scanner=_scanner(settings),
-            screener=Screener(),
+            screener=screener,
             pay_to=own_bank_accounts(settings),
             retention=RetentionPeriods(
                 timedelta(settings.rejected_retention_days), timedelta(settings.accepted_retention_days)
@@ -366,6 +367,7 @@ def _with_pages(
     blobs: BlobStore,
     payment_context: PaymentContext | None,
     rules: DisbursementRules,
+    screener: Screener,
 ) -> Services:
     from almoner.page_registry import PageParts, build_pages  # imported by servers only
 
@@ -384,6 +386,7 @@ def _with_pages(
         services.api,
         rules,
         _limits(services.settings),
+        screener,
         StatusRenderer(services.db, email_kinds()),
     )
     return replace(services, pages=build_pages(parts))
@@ -408,7 +411,7 @@ async def build_services(
     ``serves_pages``: False in a worker, which then never loads them.
     """
     clock = clock or BusinessClock(SystemClock())
-    telemetry, catalogues = telemetry or Telemetry(), catalogues or TranslationCatalogues()
+    telemetry, catalogues, screener = telemetry or Telemetry(), catalogues or TranslationCatalogues(), Screener()
     db = await _open_database(settings, clock, tracing := _build_tracing(settings, clock))
     watch, blobs = await _build_document_storage(settings, db, telemetry)
     limiter, waiters, rules = RateLimiter(), EventWaiters(db), DisbursementRules(settings.disbursement_min_donations)
@@ -418,8 +421,8 @@ async def build_services(
     payment_context = None if provider is None else PaymentContext(db, provider, _card_testing_limits(settings))
     checker, intake = _build_upload_checks(settings, db, telemetry, blobs)
     routes = _api_routes(payment_context, rules, waiters)
-    member_api = ApiApplication(db, guard, routes)  # for jobs; without the sandbox's tools, which run jobs
-    tasks = _build_background_tasks(settings, db, outbound, provider, catalogues, telemetry, blobs, member_api)
+    jobs_api = ApiApplication(db, guard, routes)  # for jobs; without the sandbox's tools, which run jobs
+    tasks = _build_background_tasks(settings, db, outbound, provider, catalogues, telemetry, blobs, jobs_api, screener)
     background = BackgroundWorker(db, _traced(tracing, tasks), telemetry)
     routes = [*routes, *_sandbox_tools(settings, payment_context, rules, background, clock, catalogues)]
     api = ApiApplication(db, guard, routes, intake)
@@ -448,4 +451,4 @@ async def build_services(
         parts=DependencyMonitor(deployment_probes.build_external_probes(settings, clock), db.deployment, telemetry),
         api_requests=ApiRequestRecorder(db, telemetry),
     )
-    return _with_pages(services, catalogues, blobs, payment_context, rules) if serves_pages else services
+    return _with_pages(services, catalogues, blobs, payment_context, rules, screener) if serves_pages else services

@@ -144,6 +144,7 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/unallocated-payments/{id}/record-refund": (HERE, "unallocated_payment.refunded"),
     "/unallocated-payments/{id}/refund": (MONEY, "unallocated_payment.refunded"),
     "/unallocated-payments/{id}/write-off": (MONEY, "unallocated_payment.written_off"),
+    "/watch-lists/search": (HERE, "watchlist.searched"),
     "/watch-lists/upload": (UPLOADS, "watchlist.uploaded"),
     "/watch-lists/{code}/refresh": (LISTS, "watchlist.refresh_started"),
     "/watch-lists/{code}/retire": (LISTS, "watchlist.retired"),
@@ -348,6 +349,48 @@ async def test_the_next_case_is_taken(service: Service, api: Client, rita: Doing
     answer = await rita.browser.post(f"{HOME}/reviews/next", {})
     assert answer.headers["location"].endswith("?done=claimed"), "of the oldest, whichever it is"
     assert await rita.entries("review.viewed") == before + 1
+
+
+async def looked_up(browser: Browser, path: str, **typed: str) -> str:
+    """What the page for looking up names answers."""
+    await browser.get(path)
+    answer = await browser.post(path, typed)
+    assert answer.status_code == 200, words(browser)
+    return words(browser)
+
+
+async def test_a_name_is_looked_up_as_screening_does(empty_database: TestDatabase, tmp_path: Path) -> None:
+    async with serving(empty_database) as own:
+        await watchlists.Lists(own.db, tmp_path).load(
+            watchlists.listing(1, "ZAVOD IMENI DEGTYAREVA", programme="UKRAINE-EO13662"),
+            watchlists.listing(36, "DEGTYAREVA, Zinaida", person=True),
+        )
+        unread = await watchlists.unread(own, "ᏣᎳᎩ")
+        search = f"{HOME}/watch-lists/search"
+        rita = Doing(own, await signed_in(own, await operator(own, "reviewer")))
+        shown = await looked_up(rita.browser, search, name="Завод имени Дегтярёва", kind="organisation", country="")
+        for part in ("Matches", "ZAVOD IMENI DEGTYAREVA", "UKRAINE-EO13662", "List ofac-sdn", "Same word", "Score"):
+            assert part in shown, part
+        shown = await looked_up(rita.browser, search, name="Zinaida Degtyareva", kind="organisation", country="")
+        assert "No matches" in shown, "a person is no organisation"
+        shown = await looked_up(rita.browser, search, name="Zinaida Degtyareva", kind="person", country="")
+        assert ("DEGTYAREVA, Zinaida" in shown, "Matches" in shown) == (True, True)
+        shown = await looked_up(rita.browser, search, name="Degtyareva", kind="person", country="")
+        assert ("No matches" in shown, "Similar names" in shown) == (True, True)
+        await rita.browser.post(search, {"name": "", "kind": "ship", "country": "Utopia"})
+        for problem in ("Enter a name", "Choose an organisation or a person", "Enter a country code"):
+            assert problem in words(rita.browser), problem
+        assert await rita.entries("watchlist.searched") == 4
+        assert f"{search}?case={unread}" in (await rita.browser.open(f"{HOME}/reviews/{unread}")).text
+        assert 'value="ᏣᎳᎩ"' in (await rita.browser.open(f"{search}?case={unread}")).text
+        assert "cannot be compared" in await looked_up(
+            rita.browser, f"{search}?case={unread}", name="ᏣᎳᎩ", kind="organisation", country=""
+        )
+        assert (await rita.browser.get(f"{search}?case=nobody")).status_code == 404
+        async with own.db.read() as tx:
+            cases = await tx.fetch("select details from audit_entry where action = 'watchlist.searched'")
+        assert [row["details"].get("case") for row in cases].count(unread) == 1
+        await rita.browser.close()
 
 
 async def test_a_decision_is_reversed(empty_database: TestDatabase, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from almoner.console import review_cases
+from almoner.console.review_words import rejection_words
 from almoner.kit.time import iso_timestamp
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
@@ -20,6 +21,7 @@ from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.hostile_files import picture
 from tests.support.operators import operator, signed_in
+from tests.support.payouts import uuid_of
 from tests.support.service import Service, Tenant
 from tests.support.validation import UNHEARD_OF, decided
 
@@ -68,7 +70,12 @@ async def test_a_case_is_claimed_and_decided(service: Service, reviewer: Browser
     page = (await reviewer.get(case)).text
     assert "U+0410 “А” cyrillic capital letter a" in page, "look-alike letters are named"
     assert "Claim this case" in page
-    assert "Claim this case first" in (await reviewer.get(f"{case}/reject")).text
+    for decision in ("accept", "reject"):
+        closed = (await reviewer.get(f"{case}/{decision}")).text
+        assert "Claim this case first" in closed
+        assert re.search(
+            rf'action="{case}">.*name="do" value="claim".*Claim this case for 15 minutes', closed, re.DOTALL
+        )
     answer = await reviewer.post(f"{case}/reject", reason="other", note="Seen")
     assert answer.status_code == 409
     assert "have not been shown it" in answer.text
@@ -274,6 +281,26 @@ async def test_a_pdf_is_shown_page_by_page_and_never_inline(
             found[1],
         )
     assert [row[0] for row in kept] == ["1", "2", "3", "0"], "also what was asked for in vain"
+
+
+async def test_why_a_document_was_rejected_is_said(service: Service, api: Client, reviewer: Browser, case: str) -> None:
+    name = case.rpartition("/")[2]
+    sent = {"file": ("test_infected.png", picture("PNG"), "image/png")}
+    await api.request("POST", f"/v1/validation-requests/{name}/document", files=sent)
+    await service.drain()
+    shown = (await reviewer.get(case)).text
+    assert "The virus scanner found Sandbox.Test.Value. The content was deleted" in shown
+    async with service.db.read() as tx:
+        view = await reviews.view_review(
+            tx, REVIEW_HANDLERS["validation_request"], uuid_of(service, "validationrequest", name)
+        )
+    unreadable = {
+        "Heuristics.Encrypted.PDF": "protected by a password",
+        "Heuristics.Limits.Exceeded.MaxFiles": "too complex to be scanned",
+        "the stored file is missing or damaged": "could not be read: the stored file is missing",
+    }
+    for threat, because in unreadable.items():
+        assert because in rejection_words(replace(view.documents[0], scan_status="unreadable", threat=threat))
 
 
 async def test_what_a_pdf_can_do_is_said_beside_it(service: Service, api: Client, reviewer: Browser, case: str) -> None:

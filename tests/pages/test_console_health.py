@@ -21,6 +21,7 @@ PAGES = (
     "registers",
     "register-imports/upload",
     "watch-lists",
+    "watch-lists/search",
     "watch-lists/upload",
     "organisations",
     "organisations/unpublished",

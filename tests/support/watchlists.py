@@ -62,6 +62,16 @@ def body(partner: Partner, record: UUID, *names: str, **more: Any) -> tuple[Scre
     return ScreenedSubject("organisation", record, partner.id), SubjectDetails("organisation", names, **more)
 
 
+async def unread(service: Service, name: str) -> str:
+    """The text id of a case about somebody whose name cannot be compared."""
+    screener, partner = Screener(), (await service.tenant()).partner
+    who, asked = body(partner, uuid4(), name)
+    await screener.run_with_watchlists(service.db, lambda tx: matches.screen(tx, screener, who, asked, watch=False))
+    async with service.db.read() as tx:
+        found = await tx.fetchval("select id from screening_subject where subject_id = $1", who.id)
+    return service.db.deployment.ids.text("screeningsubject", found)
+
+
 async def matched(service: Service, name: str) -> str:
     """The text id of a match that waits for a person: somebody of this name, and the one entry that has it."""
     screener, partner = Screener(), (await service.tenant()).partner

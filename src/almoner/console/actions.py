@@ -46,7 +46,8 @@ class ActionPage:
 
     ``back``: the path below ``/operator`` to return to. ``sentences``: what will happen, and who is affected.
     ``mails``: the heading and content of each email that will be sent. ``preview``: the label of a button that shows a
-    preview and changes nothing. ``closed``: why the action is not available; the page then has no form.
+    preview and changes nothing. ``closed``: why the action is not available; the page then has no form. ``remedy``: the
+    label and ``do`` of a button that makes it available, at ``back``.
     """
 
     title: str
@@ -59,6 +60,7 @@ class ActionPage:
     mails: Sequence[tuple[str, Markup]] = ()
     preview: str = ""
     closed: str = ""
+    remedy: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

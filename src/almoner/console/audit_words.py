@@ -92,4 +92,5 @@ DEPLOYMENT_ACTIONS: Final[Mapping[str, str]] = {
     "watchlist.refresh_started": "Refresh of a watch list started",
     "watchlist.refused": "Watch list import rejected",
     "watchlist.retired": "Watch list retired",
+    "watchlist.searched": "Name looked up in the watch lists",
 }

@@ -27,6 +27,7 @@ from almoner.platform.http.uploads import UploadDeclaration
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages.record_tables import readable, status_tone
+from almoner.screening.screenings.service import Screener
 from almoner.validation.applications.documents.ports import MalwareScanner
 from almoner.validation.decisions.reviews.domain import Kind
 from almoner.validation.decisions.reviews.ports import ReviewHandler
@@ -62,7 +63,7 @@ class ConsoleServices:
     ``scanner`` and ``own_accounts`` (our bank accounts by currency): None if none are configured. ``preview_emails``:
     makes a decision, collects the emails that applicants would get, and rolls the decision back. ``dossiers``: by ID
     type. ``register_sources``, ``watchlist_sources``: the codes of the formats that can be read. ``rate_limits``: of
-    partners without limits of their own.
+    partners without limits of their own. ``screener``: the watch lists of this process, loaded when first needed.
     """
 
     blobs: BlobStore
@@ -77,6 +78,7 @@ class ConsoleServices:
     register_sources: Sequence[str]
     watchlist_sources: Sequence[str]
     rate_limits: RateLimits
+    screener: Screener
 
 
 @dataclass(frozen=True, slots=True)

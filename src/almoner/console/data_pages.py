@@ -16,6 +16,7 @@ from almoner.console.data_register_actions import RegisterActions
 from almoner.console.data_register_pages import LOADS, REGISTERS, RegisterPages
 from almoner.console.data_upload_pages import UploadPages
 from almoner.console.data_watchlist_pages import WatchlistPages
+from almoner.console.data_watchlist_search import WatchlistSearchPage
 from almoner.console.links import ADMINISTRATORS
 from almoner.console.lists import ListRouteBuilder
 from almoner.console.operator_start_page import StartPageLine, StartPageSection
@@ -50,6 +51,7 @@ def routes(context: ConsoleContext) -> list[Route]:
         *actions.routes(*RegisterActions(context).actions()),
         *UploadPages(context).routes(),
         *RegisterPages(context).routes(lists),
+        *WatchlistSearchPage(context).routes(),
         *WatchlistPages(context).routes(actions),
         *ActivityPages(context).routes(actions),
         *MergePages(context).routes(),

@@ -11,6 +11,8 @@ REVIEWERS: Final[frozenset[Role]] = frozenset({"reviewer"})
 FINANCE: Final[frozenset[Role]] = frozenset({"finance"})
 ADMINISTRATORS: Final[frozenset[Role]] = frozenset({"administrator"})
 DATA_READERS: Final[frozenset[Role]] = ADMINISTRATORS | REVIEWERS
+WATCHLIST_SEARCH: Final = "/watch-lists/search"
+"""The path of the page for looking up a name."""
 
 
 def _link(words: str, path: str, roles: frozenset[Role], group: str) -> NavigationLink:
@@ -45,6 +47,7 @@ _DATA: Final = (
     _link("Registers", "/registers", ADMINISTRATORS, "Data"),
     _link("Register imports", "/register-imports", ADMINISTRATORS, "Data"),
     _link("Watch lists", "/watch-lists", ADMINISTRATORS, "Data"),
+    _link("Look up a name", WATCHLIST_SEARCH, DATA_READERS, "Data"),
     _link("Organisations", "/organisations", DATA_READERS, "Data"),
     _link("Activities", "/activities", DATA_READERS, "Data"),
 )

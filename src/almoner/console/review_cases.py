@@ -15,7 +15,7 @@ from almoner.access.people.domain import OPERATORS, Person
 from almoner.console.actions import ActionField, ActionPage, ActionPages, ConsoleAction
 from almoner.console.context import ConsoleContext, PageKey
 from almoner.console.differences import mark_differences
-from almoner.console.links import REVIEWERS
+from almoner.console.links import REVIEWERS, WATCHLIST_SEARCH
 from almoner.console.review_dossiers import dossier_links
 from almoner.console.review_words import (
     ACTS,
@@ -25,9 +25,11 @@ from almoner.console.review_words import (
     REVIEWS,
     SINGULAR_WORDS,
     reason_words,
+    rejection_words,
 )
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Partner, Tx
+from almoner.screening.screenings import service as screenings
 from almoner.validation.applications.documents import service as documents
 from almoner.validation.applications.documents.domain import Document
 from almoner.validation.applications.form import evidence_requests
@@ -155,6 +157,7 @@ class CasePages:
                 (EVIDENCE_WORDS[one.evidence], one.requested_at.isoformat())
                 for one in await submissions.list_awaited_evidence(tx, view.subject.kind, view.subject.id)
             ],
+            "lookup": await self._lookup(tx, view.subject),
             "notes": known.notes,
             "earlier": [self._related(tx, one) for one in known.decided],
             "similar": [self._related(tx, one) for one in known.waiting],
@@ -166,8 +169,17 @@ class CasePages:
             "real_now": tx.real_now.isoformat(),
             "attached": [self._attached(tx, one) for one in view.documents],
             "flag_words": FLAG_WORDS,
+            "rejection_words": rejection_words,
             "minutes": int(CLAIM_DURATION.total_seconds()) // 60,
         }
+
+    async def _lookup(self, tx: Tx, subject: ReviewSubject) -> str | None:
+        """The path for looking up the record in the watch lists; None if it is not compared with them."""
+        screened = subject.kind == "screening" or (
+            subject.kind == "agent_verification"
+            and await screenings.find_screened_subject(tx, "agent_verification", subject.id) is not None
+        )
+        return f"{WATCHLIST_SEARCH}?case={tx.ids.text(ID_TYPES[subject.kind], subject.id)}" if screened else None
 
     def _attached(self, tx: Tx, one: Document) -> tuple[Document, str, bool]:
         """A document with its ID, and whether it can be opened."""

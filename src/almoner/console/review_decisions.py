@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Final
 
 from markupsafe import Markup
@@ -20,6 +21,7 @@ from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages.record_tables import Fact
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
+    CLAIM_DURATION,
     MAX_NOTE_LENGTH,
     ReviewDecision,
     ReviewRefused,
@@ -32,6 +34,7 @@ _PATHS: Final[Mapping[Verdict, str]] = {"accepted": "accept", "rejected": "rejec
 _ACTIONS: Final[Mapping[Verdict, str]] = {"accepted": "review.accepted", "rejected": "review.rejected"}
 _WITH_APPLICANT: Final = frozenset({"validation_request", "agent_verification", "appeal"})
 _PREVIEWED: Final = "To preview the email"
+_UNCLAIMED: Final = "Claim this case first, and look at its evidence."
 EMAIL_TITLE: Final = "The email to the applicant"
 
 
@@ -54,7 +57,7 @@ class DecisionPages:
             partner = (await partners.get(tx, Partner(view.subject.partner_id))).name
             sentences = [view.shown.title, effect, f"{partner} receives an event, and API responses show the decision."]
             page = ActionPage(title, title, f"{REVIEWS}/{name}", f"Case {name}", sentences, _fields(handler, verdict))
-            page = replace(page, facts=_facts(view), closed=closed_reason(view, self._context.operator_id(visitor)))
+            page = with_claim(replace(page, facts=_facts(view)), view, self._context.operator_id(visitor))
             if page.closed or kind not in _WITH_APPLICANT:
                 return page
             return await self._with_emails(tx, visitor, page, handler, view, verdict)
@@ -112,11 +115,15 @@ class DecisionPages:
         return ConsoleAction(f"{REVIEWS}/{{id}}/reopen", REVIEWERS, describe, perform, (ReviewRefused,), fresh=True)
 
 
-def closed_reason(view: ReviewView, by: str) -> str:
-    """The reason why the operator cannot decide the case now.
+def with_claim(page: ActionPage, view: ReviewView, by: str) -> ActionPage:
+    """The page with the reason why the operator cannot decide the case now, and a button to claim it if that helps."""
+    closed = _closed_reason(view, by)
+    remedy = (f"Claim this case for {CLAIM_DURATION // timedelta(minutes=1)} minutes", "claim")
+    return replace(page, closed=closed, remedy=remedy if closed == _UNCLAIMED else None)
 
-    The service checks this again when they submit a decision.
-    """
+
+def _closed_reason(view: ReviewView, by: str) -> str:
+    """Why they cannot decide it now; empty if they can. The service checks this again when they submit a decision."""
     if view.history.open_review is None:
         return "This case does not need a decision."
     if by in {one.by for one in view.conflicts}:
@@ -124,7 +131,7 @@ def closed_reason(view: ReviewView, by: str) -> str:
     if view.claimed_by not in (None, by):
         return "Another reviewer has claimed this case."
     if view.claimed_by is None and view.history.open_review.claimed_by != by:
-        return "Claim this case first, and look at its evidence."
+        return _UNCLAIMED
     return ""
 
 

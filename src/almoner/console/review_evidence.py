@@ -10,7 +10,7 @@ from almoner.console.actions import ActionField, ActionPage, ActionPages, Consol
 from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
 from almoner.console.review_cases import CasePages
-from almoner.console.review_decisions import EMAIL_TITLE, closed_reason, email_text
+from almoner.console.review_decisions import EMAIL_TITLE, email_text, with_claim
 from almoner.console.review_words import EVIDENCE_WORDS, REVIEWS
 from almoner.kit.errors import Problem
 from almoner.platform.database.transactions import Tx
@@ -50,8 +50,8 @@ class EvidencePages:
             sentences,
             [ActionField("evidence", "What do you need?", "choice", choices=choices)],
             preview="Show the email",
-            closed=closed_reason(view, self._context.operator_id(visitor)),
         )
+        page = with_claim(page, view, self._context.operator_id(visitor))
         if not page.closed and not offered:
             page = replace(page, closed="No application is waiting for this case, so there is nobody to ask.")
         evidence = visitor.form_value("evidence")

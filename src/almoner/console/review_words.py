@@ -5,6 +5,8 @@ from typing import Final
 
 from almoner.giving.disbursing.verifications.service import WaitingKind
 from almoner.platform.pages.record_tables import readable
+from almoner.screening.matching.domain import Finding
+from almoner.validation.applications.documents.domain import ENCRYPTED, LIMITS_EXCEEDED, Document
 from almoner.validation.decisions.reviews.domain import Kind, Verdict
 from almoner.validation.requests.domain import REVIEW_REASONS
 
@@ -98,9 +100,62 @@ FLAG_WORDS: Final[Mapping[str, str]] = {
 """Findings of the check of a PDF file."""
 
 
+FINDING_WORDS: Final[Mapping[Finding, str]] = {
+    "same": "Same word",
+    "spelling": "Similar spelling",
+    "meaning": "Same meaning",
+    "together": "Words written together",
+    "initials": "Initials",
+    "initial": "Initial",
+    "nickname": "Short form of a name",
+    "cut": "Shortened word",
+    "asked_only": "Only in the entered name",
+    "listed_only": "Only in the listed name",
+    "replaced": "Another word instead",
+    "letters": "Letters of the whole name",
+    "contained": "All words of one name are in the other",
+    "number": "Number",
+    "direction": "Compass direction",
+    "place": "Place",
+    "form": "Legal form",
+    "branch": "Branch",
+    "unnamed": "Words that name nobody",
+    "second_line": "Second line of the name",
+    "other_name": "Another name",
+    "name": "Name",
+    "street": "Street",
+    "postcode": "Postcode",
+    "city": "City",
+    "state": "State",
+    "country": "Country",
+    "address_unknown": "No address to compare",
+    "sound": "Similar sound",
+    "common": "Name too common to count alone",
+    "rare": "Rare name",
+    "weak": "Weak alias, as the list says",
+    "identifier": "Same number",
+    "bounds": "Limited to 0 to 1",
+}
+"""What a part of a score is about."""
+
+
 def reason_words(reason: str) -> str:
     """A reason for review in words, such as "Listed: sanction" for ``listed:sanction``."""
     if sentence := REVIEW_REASONS.get(reason):
         return sentence
     first, _, rest = reason.partition(":")
     return f"{readable(first)}: {readable(rest).lower()}" if rest else readable(first)
+
+
+def rejection_words(document: Document) -> str:
+    """Why a document was rejected after its scan, and what became of it; empty if it was not."""
+    if not document.refused:
+        return ""
+    threat = document.threat or "unknown"
+    if document.scan_status == "rejected":
+        return f"The virus scanner found {threat}. The content was deleted, and nobody can open it."
+    if threat.startswith(ENCRYPTED):
+        return "The file is protected by a password, so it could not be scanned for viruses. The content was deleted."
+    if threat.startswith(LIMITS_EXCEEDED):
+        return "The file is too large or too complex to be scanned for viruses. The content was deleted."
+    return f"The file could not be read: {threat}."

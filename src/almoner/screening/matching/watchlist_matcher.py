@@ -345,14 +345,18 @@ class WatchlistMatcher:
 
     def find_matches(self, subject: PreparedSubject) -> list[EntryMatch]:
         """The entries that a reviewer should see, best first."""
+        return [one for one in self.compare_candidates(subject, least=FLAG_SCORE) if one.flagged]
+
+    def compare_candidates(self, subject: PreparedSubject, *, least: float) -> list[EntryMatch]:
+        """The entries worth comparing whose score is at least this, best first."""
         found = []
         for number, places in self.find_candidates(subject).items():
             entry = self.entries[number]
             evidence = _collect_evidence(subject, entry, self.home)
-            if _MAX_NAME_SCORE + sum(part.points for part in evidence.parts) < FLAG_SCORE:
+            if _MAX_NAME_SCORE + sum(part.points for part in evidence.parts) < least:
                 continue  # in another country, even an equal name is not enough
             one = _best_match(subject, entry, [entry.names[place] for place in sorted(places)], evidence)
-            if one.flagged:
+            if one.score >= least:
                 found.append(one)
         return sorted(found, key=lambda one: (-one.score, one.entry))
 

@@ -9,7 +9,13 @@ from uuid import UUID
 from almoner.kit.events import InternalEvent
 from almoner.screening.matching.domain import Party, ScorePart
 from almoner.screening.matching.domain import ScreeningObstacle as ScreeningObstacle
-from almoner.screening.watchlists.domain import Category, SubjectKind, WatchlistImportEvent, WatchlistVersion
+from almoner.screening.watchlists.domain import (
+    Category,
+    SubjectKind,
+    WatchlistEntry,
+    WatchlistImportEvent,
+    WatchlistVersion,
+)
 
 COMPARED: Final = InternalEvent("internal.watchlist_screened", WatchlistImportEvent)
 """Emitted when all watched subjects were screened against a version of a list."""
@@ -62,6 +68,21 @@ class Hit:
     listed: str
     subject_side: "MatchSide"
     entry_side: "MatchSide"
+
+
+@dataclass(frozen=True, slots=True)
+class LookupResult:
+    """What a person finds who looks somebody up. ``flagged``: what screening would ask a reviewer about.
+
+    ``similar``: what is nearly as alike. ``entries``: of both, by list and key, as far as they are still listed.
+    ``obstacle``: why the absence of a name says nothing.
+    """
+
+    lists: Sequence[WatchlistVersion]
+    flagged: Sequence[Hit]
+    similar: Sequence[Hit]
+    entries: Mapping[tuple[str, str], WatchlistEntry]
+    obstacle: ScreeningObstacle | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,6 +166,16 @@ class ScreeningIndex:
                 found[entry] = one
         return [self._hit(one) for one in sorted(found.values(), key=lambda one: (-one.score, one.entry))]
 
+    def find_similar(self, subject_details: SubjectDetails, least: float, most: int) -> list[Hit]:
+        """Entries with a score of at least ``least`` that no reviewer is asked about, best first and at most ``most``.
+
+        Names alone, as a person looks for them.
+        """
+        flagged = {_entry_id(hit.list, hit.entry_key) for hit in self.find_hits(subject_details)}
+        whole = prepare_subject(subject_details)
+        found = self._lists[subject_details.kind].compare_candidates(whole, least=least)
+        return [self._hit(one) for one in found if one.entry not in flagged][:most]
+
     def compare_with_entry(self, subject_details: SubjectDetails, code: str, key: str) -> Hit | None:
         """Compare a subject with one entry, however low the score; None if the entry is no longer listed."""
         if (one := self._of.get(_entry_id(code, key))) is None or one.kind not in KINDS_BY_SUBJECT[

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final, Literal
 from uuid import UUID
 
-from almoner.platform.database.transactions import Tx
+from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.events import outbox
 from almoner.screening.matching.service import ENGINE_VERSION, FLAG_SCORE, screening_obstacle
 from almoner.screening.screenings import store
@@ -18,6 +18,7 @@ from almoner.screening.screenings.domain import (
     COMPARED,
     UNWATCHED,
     Hit,
+    LookupResult,
     ManualResult,
     ScreenedSubject,
     ScreeningChangedEvent,
@@ -30,6 +31,7 @@ from almoner.screening.screenings.indexing import ScreeningIndex, index_entry
 from almoner.screening.screenings.screener import Screener as Screener
 from almoner.screening.screenings.store import find_match as find_match
 from almoner.screening.screenings.store import find_screened_subject as find_screened_subject
+from almoner.screening.screenings.store import find_subject as find_subject
 from almoner.screening.screenings.store import list_matches as list_matches
 from almoner.screening.screenings.store import list_related_matches as list_related_matches
 from almoner.screening.screenings.store import lock_subject_by_id as lock_subject_by_id
@@ -37,6 +39,8 @@ from almoner.screening.watchlists import service as watchlists
 from almoner.screening.watchlists.domain import WatchlistImportEvent
 
 BATCH_SIZE: Final = 500
+_LEAST_SIMILAR: Final = 0.5
+_MOST_FOUND: Final = 20
 
 
 async def screen(
@@ -72,6 +76,29 @@ async def get_result(tx: Tx, subject: ScreenedSubject) -> ScreeningResult:
         await store.list_current_matches(tx, subject.type, subject.id),
         obstacle=stored.obstacle if stored else None,
         manual_result=stored.manual_result if stored else None,
+    )
+
+
+async def look_up(db: Database, screener: Screener, subject_details: SubjectDetails) -> LookupResult:
+    """What screening finds for somebody who is no record, and what is nearly as alike. Stores nothing."""
+    lists = await screener.reload_watchlists(db)
+
+    def compare() -> tuple[list[Hit], list[Hit]]:
+        found = lists.find_hits(subject_details)[:_MOST_FOUND]
+        return found, lists.find_similar(subject_details, _LEAST_SIMILAR, _MOST_FOUND)
+
+    flagged, similar = await asyncio.to_thread(compare)
+    keys: dict[str, list[str]] = {}
+    for hit in (*flagged, *similar):
+        keys.setdefault(hit.list, []).append(hit.entry_key)
+    async with db.read() as tx:
+        entries = [entry for code, of in keys.items() for entry in await watchlists.find_entries(tx, code, of)]
+    return LookupResult(
+        lists.versions,
+        flagged,
+        similar,
+        {(entry.list, entry.listed.key): entry for entry in entries},
+        screening_obstacle(subject_details.names),
     )
 
 

@@ -36,7 +36,9 @@ _STATUSES: Final[Mapping[ScanStatus, DocumentStatus]] = {
     "unreadable": "unreadable",
 }
 REFUSED: Final[tuple[ScanStatus, ...]] = ("rejected", "unreadable")
-_NOT_SCANNED: Final = ("Heuristics.Encrypted", "Heuristics.Limits.Exceeded")
+ENCRYPTED: Final = "Heuristics.Encrypted"
+LIMITS_EXCEEDED: Final = "Heuristics.Limits.Exceeded"
+_NOT_SCANNED: Final = (ENCRYPTED, LIMITS_EXCEEDED)
 """Scan results for content that a scanner could not read, which need not be infected."""
 
 
@@ -78,6 +80,7 @@ class Document:
     """One document.
 
     ``flags``: active content in a PDF, for reviewers. ``file_name``: the uploader's name for it, until it is deleted.
+    ``threat``: what the scanner named, or why it could not be read; None unless it was rejected.
     """
 
     id: UUID
@@ -92,6 +95,7 @@ class Document:
     deleted_at: datetime | None
     removed_at: datetime | None
     file_name: str | None = None
+    threat: str | None = None
 
     @property
     def status(self) -> DocumentStatus:

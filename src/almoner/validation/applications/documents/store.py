@@ -13,7 +13,7 @@ from almoner.validation.applications.documents.domain import RETENTION_CHECK_INT
 
 _COLUMNS: Final = (
     "id, partner_id, media_type, size_bytes as size, sha256, storage_key, status as scan_status, flags, created_at, "
-    "deleted_at, removed_at, file_name"
+    "deleted_at, removed_at, file_name, threat"
 )
 
 

@@ -1,0 +1,113 @@
+"""Look up a name in the watch lists as screening would, without storing anything about it."""
+
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.console.context import ConsoleContext
+from almoner.console.links import DATA_READERS, WATCHLIST_SEARCH
+from almoner.console.review_words import FINDING_WORDS, REVIEWS
+from almoner.kit.errors import NotFound
+from almoner.nonprofits.countries.domain import COUNTRIES
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+from almoner.screening.matching.service import FLAG_SCORE
+from almoner.screening.screenings import service as screenings
+from almoner.screening.screenings.domain import LookupResult, ScreeningObstacle, StoredSubject, SubjectDetails
+from almoner.screening.watchlists.domain import SubjectKind
+
+_LONGEST_NAME: Final = 500
+_KINDS: Final[dict[str, SubjectKind]] = {"organisation": "organisation", "person": "person"}
+OBSTACLE_WORDS: Final[dict[ScreeningObstacle, str]] = {
+    "script_uncertain": (
+        "Some letters of this name are only compared by their sound, or look like letters of another alphabet. "
+        "A listed name can be missing from these results."
+    ),
+    "script_not_supported": (
+        "Some letters of this name cannot be compared. Enter the name in Latin letters, and search the publisher’s "
+        "own page."
+    ),
+    "no_words": "This name has no words that can be compared.",
+}
+
+
+class WatchlistSearchPage:
+    """The page for looking up a name."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self) -> list[Route]:
+        """Starlette routes."""
+        return [self._context.route(WATCHLIST_SEARCH, self.search, *sorted(DATA_READERS))]
+
+    async def search(self, visitor: Visitor) -> Response:
+        """Show the form, filled in from the case that led to it, and what was found. Records each search."""
+        case = visitor.query.get("case", "")
+        subject = await self._subject_of(case) if case else None
+        typed = _typed(visitor, subject)
+        problems = _problems(typed) if visitor.form else {}
+        found = None
+        if visitor.form and not problems:
+            countries = [typed["country"].upper()] if typed["country"] else []
+            asked = SubjectDetails(_KINDS[typed["kind"]], [typed["name"]], countries)
+            found = await screenings.look_up(self._context.db, self._context.services.screener, asked)
+            async with self._context.db.write() as tx:
+                await self._record(tx, visitor, typed["kind"], found, case if subject else None)
+        return await self._context.show(
+            visitor,
+            "data_watchlist_search.html",
+            status=422 if problems else 200,
+            typed=typed,
+            problems=problems,
+            found=found,
+            obstacle=OBSTACLE_WORDS.get(found.obstacle) if found and found.obstacle else None,
+            names=subject.asked.names if subject else (),
+            back=(f"{REVIEWS}/{case}", f"Case {case}") if subject else None,
+            least=FLAG_SCORE,
+            finding_words=FINDING_WORDS,
+            titles={one.code: one.title for one in found.lists} if found else {},
+        )
+
+    async def _record(self, tx: Tx, visitor: Visitor, kind: str, found: LookupResult, case: str | None) -> None:
+        """The audit entry. It names the case, and not the person who was looked up."""
+        counts = {"found": len(found.flagged), "similar": len(found.similar)}
+        details = {"case": case} if case else {}
+        await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "watchlist.searched", kind, **counts, **details)
+
+    async def _subject_of(self, case: str) -> StoredSubject:
+        """Who the case is about. Raises NotFound."""
+        ids = self._context.db.deployment.ids
+        async with self._context.db.read() as tx:
+            if (subject := ids.parse("screeningsubject", case)) is not None:
+                found = await screenings.find_subject(tx, subject)
+            elif (agent := ids.parse("agentverification", case)) is not None:
+                found = await screenings.find_screened_subject(tx, "agent_verification", agent)
+            else:
+                found = None
+        if found is None:
+            raise NotFound
+        return found
+
+
+def _typed(visitor: Visitor, subject: StoredSubject | None) -> dict[str, str]:
+    """The form as it was typed, or as the case fills it in."""
+    if visitor.form:
+        return {name: " ".join(visitor.form_value(name).split()) for name in ("name", "kind", "country")}
+    if subject is None:
+        return {"name": "", "kind": "organisation", "country": ""}
+    asked = subject.asked
+    return {"name": next(iter(asked.names), ""), "kind": asked.kind, "country": next(iter(asked.countries), "")}
+
+
+def _problems(typed: dict[str, str]) -> dict[str, str]:
+    problems = {}
+    if not 1 <= len(typed["name"]) <= _LONGEST_NAME:
+        problems["name"] = f"Enter a name with up to {_LONGEST_NAME} characters."
+    if typed["kind"] not in _KINDS:
+        problems["kind"] = "Choose an organisation or a person."
+    if typed["country"] and typed["country"].upper() not in COUNTRIES:
+        problems["country"] = "Enter a country code with three letters, such as DEU, or leave it empty."
+    return problems
