@@ -115,8 +115,8 @@ def register(count: int | None, *, short: bool = False) -> list[str]:
     """The bodies of the master file against all lists, or the short ones, on two cores."""
     rows = [{key: row[key] for key in _KEPT} for row in islice(master_file(), count)]
     texts = [listed.text for one in of("organisation", short=short) for listed in one.listed.names]
-    listed = {prepare_name(text).whole for text in texts}
-    bare = [row for row in rows if prepare_name(row["NAME"]).whole in listed]
+    listed = {prepare_name(text).joined_all for text in texts}
+    bare = [row for row in rows if prepare_name(row["NAME"]).joined_all in listed]
     context = multiprocessing.get_context("spawn")
     with context.Pool(CORES) as pool:
         parts = pool.map(partial(_flagged, short), _halves(rows))

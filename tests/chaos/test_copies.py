@@ -59,7 +59,7 @@ class Place:
     def why(self) -> str | None:
         """Why it takes its database for a copy."""
         copy = self.services.db.deployment.identity.copy
-        return copy.why if copy else None
+        return copy.reason if copy else None
 
     async def hand_in(self) -> Any:
         """A document of a new partner; its row."""

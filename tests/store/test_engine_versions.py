@@ -149,7 +149,7 @@ async def test_who_looks_anew_before_the_worker_does_keeps_what_was_decided(alon
     async with alone.db.read() as tx:
         stored = await screenings.get_subject(tx, match)
     found = await screener.run_with_watchlists(
-        alone.db, lambda tx: matches.screen(tx, screener, stored.who, stored.asked, watch=True)
+        alone.db, lambda tx: matches.screen(tx, screener, stored.subject, stored.details, watch=True)
     )
     assert ([one.decision for one in found.matches], found.opened) == (["cleared"], [])
     assert await engines(alone) == {ENGINE_VERSION}

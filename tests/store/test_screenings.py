@@ -47,19 +47,19 @@ class Desk:
         self.service = service
         self.db = service.db
         self.screener = screener or Screener()
-        self.who = ScreenedSubject("organisation", UUID(int=number), partner.id)
+        self.subject = ScreenedSubject("organisation", UUID(int=number), partner.id)
 
     async def look(self, *names: str, countries: tuple[str, ...] = ("USA",), **more: object) -> ScreeningResult:
         asked = SubjectDetails("organisation", names or (AQSA,), countries, **more)  # type: ignore[arg-type]
 
         async def use(tx: Tx) -> ScreeningResult:
-            return await matches.screen(tx, self.screener, self.who, asked, watch=True)
+            return await matches.screen(tx, self.screener, self.subject, asked, watch=True)
 
         return await self.screener.run_with_watchlists(self.db, use)
 
     async def known(self) -> ScreeningResult:
         async with self.db.read() as tx:
-            return await matches.get_screening_result(tx, self.who)
+            return await matches.get_screening_result(tx, self.subject)
 
     async def decide(self, match: ScreeningMatch, decision: ReviewDecision) -> None:
         async with self.db.write() as tx:
@@ -274,7 +274,7 @@ async def test_who_is_forgotten_leaves_no_name(desk: Desk, lists: Lists) -> None
     await lists.load(listing(1, AQSA))
     (match,) = (await desk.look()).matches
     async with desk.db.write() as tx:
-        await matches.delete_matches_of_subject(tx, desk.who)
+        await matches.delete_matches_of_subject(tx, desk.subject)
         left = await tx.fetchrow("select names, countries, identifiers, address, monitored from screening_subject")
         stored = await tx.fetchrow(
             "select parts, subject_side, entry_side, decided_subject, decided_entry, current from screening_match"
@@ -294,7 +294,7 @@ async def test_a_new_version_is_met_by_those_who_are_watched_alone(
     await portal.look("Zavod imeni Degtyareva")
     await other.look("Zavod imeni Degtyareva")
     async with alone.db.write() as tx:
-        await matches.unwatch_subject(tx, other.who)
+        await matches.unwatch_subject(tx, other.subject)
     await alone.drain()
     await lists.load(listing(1, AQSA), listing(2, "ZAVOD IMENI DEGTYAREVA"))
     await alone.drain()

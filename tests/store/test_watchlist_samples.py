@@ -50,12 +50,12 @@ async def watch(service: Service, number: int, name: str) -> ScreeningMatch:
 async def now(service: Service, match: ScreeningMatch) -> tuple[list[tuple[str, str, bool]], list[str]]:
     """What is known of the record of a match, and what waits for a person."""
     async with service.db.read() as tx:
-        current = (await matches.get_screening_result(tx, match.who)).matches
+        current = (await matches.get_screening_result(tx, match.subject)).matches
         asked = await tx.fetch("select subject_id from review where kind = 'match' and status = 'open'")
         waiting = [await screenings.find_match(tx, row["subject_id"]) for row in asked]
     return (
         [(one.list, one.decision, one.awaiting_review) for one in current],
-        [one.list for one in waiting if one is not None and one.who == match.who],
+        [one.list for one in waiting if one is not None and one.subject == match.subject],
     )
 
 
@@ -79,7 +79,7 @@ async def test_what_was_decided_of_the_sample_holds_for_the_whole_list(
     assert await now(alone, decided) == ([(WHOLE, decision, False)], [])
     assert await now(alone, waiting) == ([(WHOLE, "open", True)], [WHOLE])
     async with alone.db.read() as tx:
-        (match,) = (await matches.get_screening_result(tx, decided.who)).matches
+        (match,) = (await matches.get_screening_result(tx, decided.subject)).matches
         (reported,) = (await reviews.review_history_of(tx, matches.review_subject_for(match))).decisions
     assert reported.decision.by == "operator_1"
     assert reported.decision.note is not None

@@ -239,10 +239,10 @@ def test_a_finding_tells_all_its_problems_at_once(tmp_path: Path) -> None:
     (problem,) = bad("own", table(tmp_path / "own.csv", OWN_COLUMNS, row))
     assert problem.place == "own.csv, line 2"
     for part in ("key is empty", "name is empty", "kind 'club'", "category 'bad'", "'Atlantis'"):
-        assert part in problem.why
+        assert part in problem.reason
     unspeakable = row | {"key": "1", "kind": "organisation", "name": "!!!", "category": "warning", "countries": ""}
     (problem,) = bad("own", table(tmp_path / "own.csv", OWN_COLUMNS, unspeakable))
-    assert problem.why == "name '!!!' has no letter and no digit: nobody could be compared with it"
+    assert problem.reason == "name '!!!' has no letter and no digit: nobody could be compared with it"
 
 
 @pytest.mark.parametrize("code", sorted(WATCHLIST_SOURCES))

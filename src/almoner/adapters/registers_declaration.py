@@ -14,14 +14,14 @@ _LONGEST_NAME: Final = 200
 _LONGEST_NUMBER: Final = 50
 
 
-def parse_registry_table(table: object, say: Callable[[str], None]) -> DeclaredRegistry | None:
+def parse_registry_table(table: object, report_problem: Callable[[str], None]) -> DeclaredRegistry | None:
     """The registry that the table declares; None after reporting its problems."""
     if not isinstance(table, dict):
-        say("registry is not a table: write [registry] and its members below it")
+        report_problem("registry is not a table: write [registry] and its members below it")
         return None
     problems = [*_problems(table)]
     for problem in problems:
-        say(problem)
+        report_problem(problem)
     if problems:
         return None
     name, english_name, country = table["name"].strip(), table["english_name"].strip(), table["country_code"]
@@ -36,7 +36,7 @@ def _problems(table: dict[str, Any]) -> Iterator[str]:
     if not isinstance(code, str) or not _CODE.fullmatch(code):
         yield "registry.code is not 2 to 20 capital letters, digits and hyphens: give the registry one"
     elif has_known_number_format(code):
-        yield f"registry.code {code} is known here and cannot be declared: say source.registry instead"
+        yield f"registry.code {code} is known here and cannot be declared: report_problem source.registry instead"
     for name in ("name", "english_name"):
         if not isinstance(stated := table.get(name), str) or not 1 <= len(stated.strip()) <= _LONGEST_NAME:
             yield f"registry.{name} is not a text of 1 to {_LONGEST_NAME} characters"

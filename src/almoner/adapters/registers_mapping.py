@@ -38,7 +38,7 @@ MEMBERS: Final[Mapping[str, Kind]] = {
     "is_branch_parent": "flag",
     "parent_number": "text",
 }
-"""The members of an entry that can be taken from columns, and the kind of each."""
+"""The members of an entry that can be other_sources from columns, and the kind of each."""
 _OPTIONS: Final[Mapping[Kind, frozenset[str]]] = {
     "text": frozenset({"column", "columns", "join"}),
     "number": frozenset({"column", "columns", "join", "remove"}),
@@ -90,25 +90,25 @@ class RegisterMapping:
         return tuple(dict.fromkeys(column for taking in takings for column in taking.columns))
 
 
-def load_mapping(path: Path, taken: Mapping[str, str | None] = _NONE_TAKEN) -> RegisterMapping:
+def load_mapping(path: Path, other_sources: Mapping[str, str | None] = _NONE_TAKEN) -> RegisterMapping:
     """Load the mapping of a file. Raises ImportRefused that names every problem.
 
-    ``taken``: the code of every other source, and the registry that it lists, None if it lists none.
+    ``other_sources``: the code of every other source, and the registry that it lists, None if it lists none.
     """
     try:
-        return parse_mapping(path.read_text("utf-8"), str(path), taken)
+        return parse_mapping(path.read_text("utf-8"), str(path), other_sources)
     except (OSError, UnicodeDecodeError) as error:
         raise ImportRefused(f"the mapping {path} cannot be read: {error}") from error
 
 
-def parse_mapping(text: str, name: str, taken: Mapping[str, str | None] = _NONE_TAKEN) -> RegisterMapping:
+def parse_mapping(text: str, name: str, other_sources: Mapping[str, str | None] = _NONE_TAKEN) -> RegisterMapping:
     """Parse the text of a mapping file. Raises ImportRefused."""
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ImportRefused(f"the mapping {name} is no TOML: {error}") from error
     checking = _MappingParser(document)
-    mapping = checking.mapping(taken)
+    mapping = checking.mapping(other_sources)
     if checking.problems:
         count = len(checking.problems)
         listed = "".join(f"\n- {problem}" for problem in checking.problems)
@@ -119,13 +119,13 @@ def parse_mapping(text: str, name: str, taken: Mapping[str, str | None] = _NONE_
 class _MappingParser(MappingParser):
     """Parses a document and collects every problem."""
 
-    def mapping(self, taken: Mapping[str, str | None]) -> RegisterMapping:
+    def mapping(self, other_sources: Mapping[str, str | None]) -> RegisterMapping:
         """The parsed mapping; valid only without problems."""
         self._reject_unknown_keys("the mapping", self.document, _TABLES, "table")
         source, file = self._table("source", _SOURCE), self._table("file", _FILE)
         columns, constants = self._table("columns", frozenset(MEMBERS)), self._table("constants", _CONSTANTS)
         personal = self._table("personal", _PERSONAL)
-        declares, registry = self._registry(source, taken)
+        declares, registry = self._registry(source, other_sources)
         members = {
             name: taking
             for name, stated in columns.items()
@@ -140,7 +140,7 @@ class _MappingParser(MappingParser):
         self._needed(source, members, constants)
         self._without_persons({"columns": members, "facts": facts}, personal)
         return RegisterMapping(
-            code=self._code(source, taken),
+            code=self._code(source, other_sources),
             registry=registry,
             declared_registry=declares,
             lists_organisations=self._flag(source, "source.lists", default=True),
@@ -154,29 +154,29 @@ class _MappingParser(MappingParser):
             **self._file(file),
         )
 
-    def _code(self, source: Mapping[str, Any], taken: Mapping[str, str | None]) -> str:
+    def _code(self, source: Mapping[str, Any], other_sources: Mapping[str, str | None]) -> str:
         code = source.get("code")
         if not isinstance(code, str) or not _CODE.fullmatch(code):
             self.add_problem(
                 "source.code is not 2 to 40 small letters, digits and hyphens: give the source a name of its own"
             )
             return ""
-        if code in taken:
+        if code in other_sources:
             self.add_problem(f"source.code {code} is the name of a source with a reader of its own: give yours another")
         return code
 
     def _registry(
-        self, source: Mapping[str, Any], taken: Mapping[str, str | None]
+        self, source: Mapping[str, Any], other_sources: Mapping[str, str | None]
     ) -> tuple[DeclaredRegistry | None, str]:
         if "registry" not in self.document:
-            return None, self._known_registry(source, taken)
+            return None, self._known_registry(source, other_sources)
         declares = registers_declaration.parse_registry_table(self.document["registry"], self.add_problem)
         code = declares.code if declares else ""
         if declares and source.get("registry", code) != code:
             self.add_problem(f"source.registry is not {code}, the code in [registry]: leave it out")
         return declares, code
 
-    def _known_registry(self, source: Mapping[str, Any], taken: Mapping[str, str | None]) -> str:
+    def _known_registry(self, source: Mapping[str, Any], other_sources: Mapping[str, str | None]) -> str:
         code = source.get("registry")
         if not isinstance(code, str) or not code:
             self.add_problem(
@@ -189,7 +189,7 @@ class _MappingParser(MappingParser):
                 "[registry]"
             )
             return ""
-        lister = next((other for other, listed in taken.items() if listed == code), None)
+        lister = next((other for other, listed in other_sources.items() if listed == code), None)
         if lister and source.get("lists", True) is True:
             self.add_problem(
                 f"the bodies of {code} are listed by {lister}: say source.lists = false to add facts to them"

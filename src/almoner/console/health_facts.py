@@ -44,10 +44,10 @@ class HealthLine:
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """A key or token that expires soon. ``whose``: the ID of the partner, or the name of the operator."""
+    """A key or token that expires soon. ``owner``: the ID of the partner, or the name of the operator."""
 
-    what: str
-    whose: str
+    name: str
+    owner: str
     expires_at: datetime
 
 

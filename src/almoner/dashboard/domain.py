@@ -232,8 +232,8 @@ class RecordList:
     """A list of records, and the page of each record.
 
     ``path``: below the account's path. ``call``: the API's list, whose scope and filters apply; empty if the dashboard
-    has a source of its own. ``id_type``: of its records (settled 1); its texts are named after it. ``noted``: it has a
-    text above it for everybody. ``form``: for a new record.
+    has a source of its own. ``id_type``: of its records (settled 1); its texts are named after it. ``has_note``: it has
+    a text above it for everybody. ``form``: for a new record.
     """
 
     area: Area
@@ -245,7 +245,7 @@ class RecordList:
     filters: tuple[Filter, ...] = ()
     form: RecordForm | None = None
     actions: tuple[RecordAction, ...] = ()
-    noted: bool = False
+    has_note: bool = False
     counted: bool = True
     """Whether the number of matching records is known."""
     paged: bool = True

@@ -379,7 +379,7 @@ API_REQUESTS: Final = RecordList(
         _FROM,
         _UNTIL,
     ),
-    noted=True,
+    has_note=True,
     counted=False,
 )
 

@@ -48,7 +48,7 @@ class OrganisationMilestonesQuery(PageQuery):
     "/v1/organisations",
     key=PUBLISHABLE,
     scope="organisations:read",
-    beside=SearchResponse,
+    list_extras=SearchResponse,
     request_headers=_EXPLAIN_HEADER,
 )
 async def search_organisations(call: ApiCall, query: OrganisationsQuery) -> ListResponse[OrganisationResponse]:

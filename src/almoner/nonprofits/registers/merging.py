@@ -53,25 +53,27 @@ async def merge_load(
     parts: Mapping[str, FillCounts],
     others: Sequence[str],
     pace: ProgressReporter,
-    few: int,
+    lookup_limit: int,
 ) -> RegisterImport:
     """Merge the staged ``parts``, leaving ``others`` unchanged; returns the load with its counts.
 
-    Up to ``few`` differing rows are looked up one by one.
+    Up to ``lookup_limit`` differing rows are looked up one by one.
     """
     staged = store_staging.staging_table_name(staging_id)
     if source.repeats_numbers:
         staged = await store_merge.group_repeated_rows(tx, staging_id)
-    compared = load.rows <= few or await store_merge.has_entries(tx, source.code)
+    compared = load.rows <= lookup_limit or await store_merge.has_entries(tx, source.code)
     if compared:
         day = load.data_as_of
         rows, counts = await store_merge.compare_staged_rows(
-            tx, source.code, staged, list(parts), others, source.ignored_columns, day, few
+            tx, source.code, staged, list(parts), others, source.ignored_columns, day, lookup_limit
         )
     else:
         rows, counts = store_merge.new_rows_query(staged), MergeCounts()
     pace.report_merge_steps(1, _STEPS)
-    doing = MergeRun(source.code, registry_id, load.id, load.data_as_of, rows, compared and counts.total <= few)
+    doing = MergeRun(
+        source.code, registry_id, load.id, load.data_as_of, rows, compared and counts.total <= lookup_limit
+    )
     if compared:
         await store_merge.end_entries(tx, doing)
     inserted = await store_merge.insert_entries(tx, doing)
@@ -102,7 +104,7 @@ async def merge_load(
 
 async def scope_of_load(tx: Tx, merge_run: MergeRun, parts: Collection[str]) -> LoadScope:
     """The numbers and parts that a merge affected."""
-    if not merge_run.few:
+    if not merge_run.looks_up_rows:
         return LoadScope(merge_run.registry_id, merge_run.source, parts, None)
     numbers, left_groups = await store_merge.list_changed_numbers(tx)
     return LoadScope(merge_run.registry_id, merge_run.source, parts, numbers, left_groups)

@@ -5,7 +5,7 @@ from typing import Literal, TypeVar
 
 _F = TypeVar("_F", bound=Callable[..., object])
 
-Why = Literal["held", "link", "sweep", "followers", "registers", "operators", "banking"]
+CrossPartnerReason = Literal["held", "link", "sweep", "followers", "registers", "operators", "banking"]
 """``held``: by IDs that the caller found in a scope, or from our own row or job.
 
 ``link``: by a secret that only authorised people have. ``sweep``: by time or state, for all partners alike.
@@ -15,7 +15,7 @@ payment providers and banks.
 """
 
 
-def across_partners(_why: Why) -> Callable[[_F], _F]:
+def across_partners(_reason: CrossPartnerReason) -> Callable[[_F], _F]:
     """Declare that a store function reads rows of all partners, and why."""
 
     def declare(function: _F) -> _F:

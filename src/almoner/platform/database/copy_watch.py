@@ -29,7 +29,7 @@ class CopyWatch:
         self._address = copy_detection.server_address(dsn)
         self._telemetry = telemetry
         self._identity: DeploymentIdentity = db.deployment.identity
-        self._hesitates_since: datetime | None = None
+        self._awaiting_since: datetime | None = None
         self._raised = 0
         self._reported: datetime | None = None
 
@@ -96,8 +96,8 @@ class CopyWatch:
     def _awaits_former_server(self) -> bool:
         """Whether the former server may still run; it would have raised the generation."""
         real_now = self._real_now()
-        self._hesitates_since = self._hesitates_since or real_now
-        return real_now - self._hesitates_since < copy_detection.PROMOTION_WAIT
+        self._awaiting_since = self._awaiting_since or real_now
+        return real_now - self._awaiting_since < copy_detection.PROMOTION_WAIT
 
     async def _claim_or_raise(self, claim: DeploymentClaim | None, server: ServerState, *, at_end: bool) -> None:
         async with self._db.write() as tx:
@@ -123,7 +123,7 @@ class CopyWatch:
 
     def _adopt(self, claim: DeploymentClaim) -> None:
         self._identity.adopt_deployment(claim.id, claim.storage_marks)
-        self._hesitates_since = None
+        self._awaiting_since = None
         self._telemetry.unreleased_copy.set(0)
 
     async def _handle_copy(self, claim: DeploymentClaim | None, reason: str) -> None:
@@ -150,7 +150,7 @@ class CopyWatch:
         elif self._reported is None or real_now - self._reported >= _TELL_AGAIN:
             self._reported = real_now
             self._telemetry.log(
-                "unreleased_copy", real_now, level="error", why=copy.why, since=copy.since, advice=ADVICE
+                "unreleased_copy", real_now, level="error", why=copy.reason, since=copy.since, advice=ADVICE
             )
 
     def _real_now(self) -> datetime:

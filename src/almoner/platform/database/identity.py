@@ -38,20 +38,20 @@ class UnreleasedDatabaseCopy(ServiceUnavailable):
 class UnreleasedCopyNotice:
     """Why the database is considered a copy, and since when."""
 
-    why: str
+    reason: str
     since: datetime
 
     @property
     def reported(self) -> str:
         """The notice as text, with what to do."""
-        return f"This database seems to be a copy: {self.why}. {ADVICE}"
+        return f"This database seems to be a copy: {self.reason}. {ADVICE}"
 
 
 class DeploymentIdentity:
     """The deployment of this process. It is inactive if its database is found to be a copy.
 
-    ``copy``: its database is an unreleased copy. ``hesitates``: its server has just been promoted, and the process
-    waits to see whether the former one still runs.
+    ``copy``: its database is an unreleased copy. ``awaits_promotion``: its server has just been promoted, and the
+    process waits to see whether the former one still runs.
     """
 
     def __init__(self) -> None:

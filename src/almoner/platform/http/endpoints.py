@@ -75,11 +75,11 @@ class Endpoint:
     errors: tuple[type[Problem], ...]
     upload: UploadDeclaration | None
     retirement: Retirement | None
-    beside: type[msgspec.Struct] | None
+    list_extras: type[msgspec.Struct] | None
     headers: Mapping[str, str]
     request_headers: Mapping[str, str]
     shows_secret: bool
-    also: str | None
+    other_media_type: str | None
     moves_money: bool
     member_scope: str | None
     path_ids: dict[str, PathId | None] = field(init=False)
@@ -162,20 +162,20 @@ class Routes:
         errors: Sequence[type[Problem]] = (),
         upload: UploadDeclaration | None = None,
         retirement: Retirement | None = None,
-        beside: type[msgspec.Struct] | None = None,
+        list_extras: type[msgspec.Struct] | None = None,
         headers: Mapping[str, str] = MappingProxyType({}),
         request_headers: Mapping[str, str] = MappingProxyType({}),
         shows_secret: bool = False,
-        also: str | None = None,
+        other_media_type: str | None = None,
         member_scope: str | None = None,
     ) -> Callable[[Handler], Handler]:
         """Declare an endpoint. A route with a key must name its scope (K6).
 
-        For the description: ``beside``: members of a list's response besides its records and links. ``headers``:
+        For the description: ``list_extras``: members of a list's response besides its records and links. ``headers``:
         response headers of this operation only, ``request_headers``: request headers that it reads, each with its
-        description. ``also``: another media type of the response. ``member_scope``: members with this scope may call
-        it too, within limits that its handler enforces. ``shows_secret``: the response contains a secret, so that
-        reading it is audited too (V8).
+        description. ``other_media_type``: another media type of the response. ``member_scope``: members with this scope
+        may call it too, within limits that its handler enforces. ``shows_secret``: the response contains a secret, so
+        that reading it is audited too (V8).
         """
         if (key is KeyKind.NONE) is not (scope is None):
             raise TypeError(f"{method} {path}: a route with a key names its scope, one without names none")
@@ -196,11 +196,11 @@ class Routes:
                     tuple(errors),
                     upload,
                     retirement,
-                    beside,
+                    list_extras,
                     headers,
                     request_headers,
                     shows_secret,
-                    also,
+                    other_media_type,
                     self.moves_money,
                     member_scope,
                 )

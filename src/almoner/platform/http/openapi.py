@@ -223,7 +223,7 @@ def errors_of_endpoint(endpoint: Endpoint) -> list[type[Problem]]:
         found.append(ContentTooLarge)
         if endpoint.upload is None:
             found.append(UnsupportedContentType)
-    if endpoint.also:
+    if endpoint.other_media_type:
         found.append(NotAcceptable)
     found += [*endpoint.errors, RateExceeded, InternalError, ServiceUnavailable]
     return list(dict.fromkeys(found))
@@ -349,8 +349,8 @@ def _responses(endpoint: Endpoint, known: _Known, links: operation_links.Links) 
     }
     if not endpoint.empty:
         success["content"] = {"application/json": {"schema": _response_schema(endpoint, known)}}
-    if endpoint.also:
-        success["content"][endpoint.also] = {"schema": {"type": "string", "format": "binary"}}
+    if endpoint.other_media_type:
+        success["content"][endpoint.other_media_type] = {"schema": {"type": "string", "format": "binary"}}
     if found := links.get(endpoint.operation_id):
         success["links"] = found
     problems = errors_of_endpoint(endpoint)

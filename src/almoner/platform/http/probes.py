@@ -94,7 +94,7 @@ def _health_notices(identity: DeploymentIdentity, disk: DiskSpace) -> dict[str, 
     """Notices that need attention although the process stays in service."""
     notices: dict[str, object] = {}
     if identity.copy is not None:
-        why = f"This database is taken for a copy: {identity.copy.why}"
+        why = f"This database is taken for a copy: {identity.copy.reason}"
         notices["unreleasedCopy"] = {"since": iso_timestamp(identity.copy.since), "why": why, "advice": ADVICE}
     if disk.low_since is not None:
         why = f"The disk is nearly full: {disk.described} free"

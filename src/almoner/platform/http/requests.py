@@ -113,7 +113,7 @@ def validate_request(
         reasons.extend(_nul_reasons(raw))
         try:
             model = endpoint.body or RequestBody
-            body = model.__pydantic_validator__.validate_json(clean_json(raw, model.judged) or b"{}")
+            body = model.__pydantic_validator__.validate_json(clean_json(raw, model.raw_texts) or b"{}")
         except ValidationError as found:
             refusal = _problem_for(endpoint, found) if not reasons else IncorrectParams
             raise refusal(*reasons, *_body_sentences(endpoint, found)) from None
@@ -168,8 +168,8 @@ def _validate_fields(endpoint: Endpoint, fields: Mapping[str, str], reasons: lis
     raise IncorrectParams(*reasons, *held)
 
 
-def clean_json(raw: bytes, judged: Iterable[str] = ()) -> bytes:
-    """JSON with all texts cleaned as ``kit.text`` does, except members whose raw text is evidence (``judged``)."""
+def clean_json(raw: bytes, raw_texts: Iterable[str] = ()) -> bytes:
+    """JSON with all texts cleaned as ``kit.text`` does, except members whose raw text is evidence (``raw_texts``)."""
     if raw.isascii() and b"\\" not in raw and b"\x7f" not in raw:
         return raw
     try:
@@ -178,7 +178,7 @@ def clean_json(raw: bytes, judged: Iterable[str] = ()) -> bytes:
         return raw
     cleaned = clean_nested_texts(sent)
     if isinstance(sent, dict) and isinstance(cleaned, dict):
-        cleaned |= {name: sent[name] for name in judged if name in sent}
+        cleaned |= {name: sent[name] for name in raw_texts if name in sent}
     return to_json(cleaned, inf_nan_mode="constants")
 
 

@@ -174,9 +174,9 @@ def envelope_schema(
         },
     }
     required = list(properties)
-    if endpoint.beside is not None:
-        _, found = msgspec.json.schema_components([endpoint.beside], ref_template="{name}")
-        more = found[endpoint.beside.__name__]
+    if endpoint.list_extras is not None:
+        _, found = msgspec.json.schema_components([endpoint.list_extras], ref_template="{name}")
+        more = found[endpoint.list_extras.__name__]
         properties |= more["properties"]
         required += more["required"]
     description = f"A page of `{name}` records."

@@ -95,8 +95,8 @@ class RequestBody(BaseModel):
         allow_inf_nan=False,
     )
 
-    judged: ClassVar[tuple[str, ...]] = ()
-    """Wire names of texts whose invisible characters are kept, because they are evidence; see ``Judged``."""
+    raw_texts: ClassVar[tuple[str, ...]] = ()
+    """Wire names of texts whose invisible characters are kept, because they are evidence; see ``RawText``."""
 
 
 class PatchBody(RequestBody):
@@ -217,8 +217,8 @@ Typed = BeforeValidator(_cleaned)
 """Cleans typed text before its length is checked; text that is far too long is rejected uncleaned."""
 TypedLines = BeforeValidator(_cleaned_lines)
 """Like ``Typed``, with line breaks."""
-Judged = BeforeValidator(_kept)
-"""For a ``judged`` text: on one line, without control characters."""
+RawText = BeforeValidator(_kept)
+"""For a ``raw_texts`` text: on one line, without control characters."""
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 DayOrMoment = Annotated[
     datetime,

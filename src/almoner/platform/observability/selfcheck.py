@@ -88,7 +88,9 @@ async def run_checks(tx: Tx, checks: Sequence[ConsistencyCheck], report: Report 
 
 async def _run_check(tx: Tx, check: ConsistencyCheck) -> Finding | None:
     statement = check.statement
-    row = await tx.fetchrow(statement, tx.now, tx.real_now, copy.why if (copy := tx.deployment.identity.copy) else None)
+    row = await tx.fetchrow(
+        statement, tx.now, tx.real_now, copy.reason if (copy := tx.deployment.identity.copy) else None
+    )
     if row is None or row["count"] == 0:
         return None
     shows = check.shows

@@ -99,13 +99,13 @@ class StreamedResponse:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """An outgoing call. ``most``: the maximum response bytes that are read."""
+    """An outgoing call. ``max_bytes``: the maximum response bytes that are read."""
 
     method: str
     url: str
     body: bytes | None
     headers: Mapping[str, str]
-    most: int
+    max_bytes: int
 
 
 class _Denied(OSError):
@@ -367,8 +367,8 @@ async def _send(
         call.method, target.url, data=payload, headers=call.headers, allow_redirects=False
     ) as response:
         content = b""
-        while len(content) < call.most and not response.content.at_eof():
-            content += await response.content.read(call.most - len(content))
+        while len(content) < call.max_bytes and not response.content.at_eof():
+            content += await response.content.read(call.max_bytes - len(content))
         return response.status, response.headers, content
 
 

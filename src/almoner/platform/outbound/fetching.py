@@ -39,7 +39,7 @@ class FetchInterrupted(FetchRefused):
 class FetchLimits:
     """The largest file, and the first retry pause, which doubles."""
 
-    most_bytes: int = 8 << 30
+    max_bytes: int = 8 << 30
     first_pause_seconds: float = 0.1
 
 
@@ -259,7 +259,7 @@ class _Download:
     async def _write(self, answer: StreamedResponse, version: _Version, start: int) -> FetchedFile:
         self._fits(version.total, start)
         _save(self.folder / ".partial.json", asdict(version))
-        came, most = start, min(version.total or self.limits.most_bytes, self.limits.most_bytes)
+        came, most = start, min(version.total or self.limits.max_bytes, self.limits.max_bytes)
         with self._partial.open("r+b" if start else "wb") as file:
             file.seek(start)
             async for chunk in answer.chunks:
@@ -273,8 +273,8 @@ class _Download:
         return await asyncio.to_thread(self._finish, version)
 
     def _fits(self, total: int | None, start: int) -> None:
-        if total is not None and total > self.limits.most_bytes:
-            raise FetchRefused(f"{self.url} has {total} bytes; at most {self.limits.most_bytes} are fetched")
+        if total is not None and total > self.limits.max_bytes:
+            raise FetchRefused(f"{self.url} has {total} bytes; at most {self.limits.max_bytes} are fetched")
         disk = os.statvfs(self.folder)
         free = disk.f_bavail * disk.f_frsize
         if total is not None and total - start > free:

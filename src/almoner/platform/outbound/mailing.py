@@ -11,11 +11,11 @@ from almoner.platform.outbound.mail import Mail, MailDelayed, MailRefused, MailT
 
 @dataclass(frozen=True, slots=True)
 class MailRetryPolicy:
-    """How often an email is retried: after ``first``, doubled up to ``longest``, ``most`` times."""
+    """How often an email is retried: after ``first``, doubled up to ``longest``, ``max_attempts`` times."""
 
     first: timedelta
     longest: timedelta
-    most: int | None
+    max_attempts: int | None
 
     def delay_after(self, attempt: int) -> timedelta:
         """The delay after an attempt (1: the first)."""
@@ -54,7 +54,7 @@ async def send_mail(
     except MailRefused as refused:
         return MailUndeliverable(str(refused), refused=True)
     except MailDelayed as delayed:
-        if policy.most is not None and attempt >= policy.most:
+        if policy.max_attempts is not None and attempt >= policy.max_attempts:
             return MailUndeliverable(str(delayed), refused=False)
         return JobRetry(policy.delay_after(attempt), str(delayed))
     return MailSent()

@@ -29,7 +29,7 @@ def clean_field(name: str, value: str) -> str:
     return clean_email_address(value) if name == "email" else clean_text(value, lines=True)
 
 
-async def read_form(request: Request, most_bytes: int = MAX_FORM_BYTES) -> FormData:
+async def read_form(request: Request, max_bytes: int = MAX_FORM_BYTES) -> FormData:
     """The posted fields; empty if the body is too long or not a form."""
     known: FormData | None = getattr(request.state, "form", None)
     if known is not None:
@@ -38,7 +38,7 @@ async def read_form(request: Request, most_bytes: int = MAX_FORM_BYTES) -> FormD
     form = FormData()
     if media_type == "application/x-www-form-urlencoded":
         try:
-            text = (await read_limited_body(request.receive, request.headers, most_bytes)).decode("utf-8", "replace")
+            text = (await read_limited_body(request.receive, request.headers, max_bytes)).decode("utf-8", "replace")
             form = await asyncio.to_thread(_decode, text) if len(text) > _QUICK_CHARACTERS else _decode(text)
         except (ContentTooLarge, ValueError):
             form = FormData()

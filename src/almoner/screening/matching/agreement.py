@@ -19,7 +19,7 @@ CERTAIN_SCORE: Final = 0.935
 """The score from which a match is accepted without review, if both sides have an address."""
 LIKELY_SCORE: Final = 0.85
 """The score from which two names alone count as those of one organisation."""
-_COMMON_NAME_BEARERS: Final = 6
+_COMMON_NAME_FREQUENCY: Final = 6
 """From this many organisations with the same name on, only an equal street tells them apart."""
 
 RARE_NAME_WEIGHT: Final = 1.7
@@ -115,7 +115,9 @@ def _compare_with_lines(
         yield _deduct(
             compare_names(searched_name, _prepare(f"{first.name} {partly}")), "second_line", _PARTIAL_LINE_DEDUCTION
         )
-    elif first.open or (in_family is None and _is_chapter(second, first) and not more & set(searched_name.words)):
+    elif first.is_truncated or (
+        in_family is None and _is_chapter(second, first) and not more & set(searched_name.words)
+    ):
         yield _deduct(whole, "branch", max(whole.score - _MAX_BRANCH_SCORE, 0.0))
     else:
         yield whole
@@ -199,9 +201,9 @@ def compare_parties(party: Party, listed: Party) -> PartyAgreement:
     parts = [ScorePart("name", likeness.score * (1 - _ADDRESS_SHARE), likeness.asked, likeness.listed)]
     parts += _place_parts(party, listed, near, rare=min(mine.total, other.total) >= RARE_NAME_WEIGHT)
     score = sum(part.points for part in parts)
-    if near.street != "same" and other.bearers >= _COMMON_NAME_BEARERS:
+    if near.street != "same" and other.name_frequency >= _COMMON_NAME_FREQUENCY:
         points = min(_COMMON_NAME_DEDUCTION, score)
-        parts.append(ScorePart("common", -points, listed=str(other.bearers)))
+        parts.append(ScorePart("common", -points, listed=str(other.name_frequency)))
         score -= points
     located = near.is_comparable and _has_address(here) and _has_address(there)
     likely = likeness.score >= LIKELY_SCORE and not likeness.vetoes

@@ -157,7 +157,7 @@ class WordAligner:
             if not others or last < 1 or len(mine.name) < _SHORTEST_TRUNCATED:
                 continue
             agreed = max((one for one in range(len(other.words)) if one not in others), default=-1)
-            likeness, whole = _OPEN_ENDED_LIKENESS, others[0] if not ours and mine.open else -1
+            likeness, whole = _OPEN_ENDED_LIKENESS, others[0] if not ours and mine.is_truncated else -1
             if ours == [last] and len(mine.words[last]) > 1:
                 likeness, half = _TRUNCATED_LIKENESS, mine.words[last]
                 least = last if len(half) < MIN_WORD_LENGTH else last - 1  # RA for RATON, if it is at the same position

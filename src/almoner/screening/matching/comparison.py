@@ -83,10 +83,10 @@ def _identical_likeness(searched_name: PreparedName, listed: PreparedName, same:
 
 
 def _is_same(searched_name: PreparedName, listed: PreparedName) -> bool:
-    if searched_name.joined == listed.joined or searched_name.whole == listed.whole:
+    if searched_name.joined == listed.joined or searched_name.joined_all == listed.joined_all:
         return True
-    return (searched_name.bare != "" and searched_name.bare == listed.joined) or (
-        listed.bare != "" and listed.bare == searched_name.joined
+    return (searched_name.joined_without_form != "" and searched_name.joined_without_form == listed.joined) or (
+        listed.joined_without_form != "" and listed.joined_without_form == searched_name.joined
     )
 
 
@@ -95,7 +95,7 @@ def _letter_similarity(searched_name: PreparedName, listed: PreparedName) -> flo
 
     Compared as written too, since a typo can hide that a word is an abbreviation: TEVCH for TECH.
     """
-    pairs = (searched_name.joined, listed.joined), (searched_name.whole, listed.whole)
+    pairs = (searched_name.joined, listed.joined), (searched_name.joined_all, listed.joined_all)
     return 1 - _LETTER_COST * min(OSA.normalized_distance(*pair) for pair in pairs)
 
 
@@ -162,9 +162,9 @@ def _without_translated_form(name: PreparedName, other: PreparedName) -> Prepare
         weights=name.weights[:-1],
         kinds=name.kinds[:-1],
         joined=name.joined.removesuffix(last),
-        whole=name.whole.removesuffix(last),
+        joined_all=name.joined_all.removesuffix(last),
         total=name.total - name.weights[-1],
-        bare="",
+        joined_without_form="",
     )
 
 

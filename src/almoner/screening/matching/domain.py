@@ -109,10 +109,10 @@ class SoundedName:
 class PreparedName:
     """A name in normalised words without stop words, with the weight and kind of each.
 
-    ``joined``: the words without blanks. ``whole``: the same with stop words. ``bearers``: how many registered
-    organisations have this name. ``open``: it ends in OF, FOR or AND, so it was cut off. ``acronyms``: words that are
-    the initials of others. ``bare``: ``joined`` without a word that may be a legal form. ``sounds``: how it sounds, if
-    in a non-Latin script.
+    ``joined``: the words without blanks. ``joined_all``: the same with stop words. ``name_frequency``: how many
+    registered organisations have this name. ``is_truncated``: it ends in OF, FOR or AND, so it was cut off.
+    ``acronyms``: words that are the initials of others. ``joined_without_form``: ``joined`` without a word that may be
+    a legal form. ``sounds``: how it sounds, if in a non-Latin script.
     """
 
     name: str
@@ -121,12 +121,12 @@ class PreparedName:
     kinds: tuple[Kind, ...]
     forms: frozenset[str]
     joined: str
-    whole: str
+    joined_all: str
     total: float
-    bearers: int
-    open: bool
+    name_frequency: int
+    is_truncated: bool
     acronyms: tuple[str, ...]
-    bare: str = ""
+    joined_without_form: str = ""
     sounds: SoundedName | None = None
 
 

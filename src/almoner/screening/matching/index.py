@@ -52,7 +52,9 @@ class NameIndex:
             for number, name in enumerate(names):
                 self._totals.append(name.total)
                 lengths.append(len(latin_words(name)))
-                wholes.extend((whole, number) for whole in {name.whole, name.bare or name.whole})
+                wholes.extend(
+                    (whole, number) for whole in {name.joined_all, name.joined_without_form or name.joined_all}
+                )
                 if name.sounds is not None:
                     sounds.append((number, name.sounds))
                 words = {*name.words, *_joined_pairs(name)}
@@ -78,9 +80,9 @@ class NameIndex:
 
     def find_candidates(self, searched_name: PreparedName, *, loose: bool = False) -> list[int]:
         """The positions of listed names that share enough words with the searched name."""
-        found = set(self._wholes[searched_name.whole])
-        if searched_name.bare:
-            found.update(self._wholes[searched_name.bare])
+        found = set(self._wholes[searched_name.joined_all])
+        if searched_name.joined_without_form:
+            found.update(self._wholes[searched_name.joined_without_form])
         words = [
             (weight, self._listed(word, loose))
             for word, weight in zip(searched_name.words, searched_name.weights, strict=True)

@@ -111,7 +111,7 @@ def _is_shared_address(here: ParsedAddress, listed: Party) -> bool:
 
 def is_distinctive_name(name: PreparedName) -> bool:
     """Whether a name alone identifies its bearer: at least two rare words that are unique to it."""
-    return len(name.words) >= _MIN_WORDS and name.total >= _MIN_DISTINCTIVE_WEIGHT and not name.bearers
+    return len(name.words) >= _MIN_WORDS and name.total >= _MIN_DISTINCTIVE_WEIGHT and not name.name_frequency
 
 
 def identifies_by_name_alone(name: PreparedName) -> bool:
@@ -124,12 +124,12 @@ def identifies_by_name_alone(name: PreparedName) -> bool:
     if len(name.words) == 1 and unmatched and tables.is_ordinary_word(name.words[0]):
         return False
     seldom = sum(map(counts.rarity_weight, set(name.words))) >= _MIN_IDENTIFYING_WEIGHT
-    return not name.bearers and (unmatched or (len(name.words) >= _MIN_WORDS and seldom))
+    return not name.name_frequency and (unmatched or (len(name.words) >= _MIN_WORDS and seldom))
 
 
 def _is_exact_name(searched_name: PreparedName, listed: PreparedName, evidence: _Evidence) -> bool:
     """Whether the whole distinctive name equals that of an entry without a country: it must not go unreported."""
-    same = searched_name.joined == listed.joined or searched_name.whole == listed.whole
+    same = searched_name.joined == listed.joined or searched_name.joined_all == listed.joined_all
     return (
         same
         and not evidence.states_country
@@ -155,7 +155,7 @@ def _is_near_name(
     if (
         likeness.score < _MIN_LIKENESS_ALONE
         or letters < least
-        or searched_name.bearers
+        or searched_name.name_frequency
         or not identifies_by_name_alone(listed)
     ):
         return False

@@ -124,8 +124,8 @@ class StoredSubject:
     """
 
     id: UUID
-    who: ScreenedSubject
-    asked: SubjectDetails
+    subject: ScreenedSubject
+    details: SubjectDetails
     monitored: bool
     engine_version: int
     screened_at: datetime
@@ -166,7 +166,7 @@ class ScreeningMatch:
 
     id: UUID
     screening_subject_id: UUID
-    who: ScreenedSubject
+    subject: ScreenedSubject
     list: str
     entry_key: str
     category: Category

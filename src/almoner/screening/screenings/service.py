@@ -126,7 +126,7 @@ async def decide_match(tx: Tx, match: ScreeningMatch, decision: Literal["confirm
     """Store a reviewer's decision on a locked match; False if it can no longer be decided."""
     if not await store.decide_match(tx, match.id, decision, current=decision == "confirmed" or _still_agrees(match)):
         return False
-    await outbox.emit_internal(tx, CHANGED, ScreeningChangedEvent(match.who.type, match.who.id, decided=True))
+    await outbox.emit_internal(tx, CHANGED, ScreeningChangedEvent(match.subject.type, match.subject.id, decided=True))
     return True
 
 
@@ -148,7 +148,7 @@ async def set_manual_result(tx: Tx, stored_subject: StoredSubject, manual_result
     if not await store.set_manual_result(tx, stored_subject.id, manual_result):
         return False
     await outbox.emit_internal(
-        tx, CHANGED, ScreeningChangedEvent(stored_subject.who.type, stored_subject.who.id, decided=True)
+        tx, CHANGED, ScreeningChangedEvent(stored_subject.subject.type, stored_subject.subject.id, decided=True)
     )
     return True
 
@@ -157,7 +157,7 @@ async def reopen_match(tx: Tx, match: ScreeningMatch) -> bool:
     """Undo the decision on a locked match; False if there is none."""
     if not await store.reopen_match(tx, match.id, current=_still_agrees(match)):
         return False
-    await outbox.emit_internal(tx, CHANGED, ScreeningChangedEvent(match.who.type, match.who.id, decided=True))
+    await outbox.emit_internal(tx, CHANGED, ScreeningChangedEvent(match.subject.type, match.subject.id, decided=True))
     return True
 
 
@@ -211,7 +211,7 @@ async def index_of_load(tx: Tx, load_id: UUID) -> ScreeningIndex:
 async def find_subjects_with_hits(tx: Tx, lists: ScreeningIndex, after: UUID) -> tuple[list[UUID], UUID | None]:
     """(subjects with hits on these lists, last subject compared) among the next watched subjects."""
     batch = await store.list_watched_subjects(tx, after, BATCH_SIZE)
-    found = await asyncio.to_thread(lambda: [one.id for one in batch if lists.find_hits(one.asked)])
+    found = await asyncio.to_thread(lambda: [one.id for one in batch if lists.find_hits(one.details)])
     return found, batch[-1].id if batch else None
 
 
@@ -239,14 +239,14 @@ async def emit_screening_completed(tx: Tx, load_id: UUID) -> None:
 async def emit_screening_changed(tx: Tx, after: UUID, last: UUID) -> None:
     """Emit the event that the results of these watched subjects may have changed."""
     for one in await store.list_watched_subjects_until(tx, after, last):
-        await outbox.emit_internal(tx, CHANGED, ScreeningChangedEvent(one.who.type, one.who.id))
+        await outbox.emit_internal(tx, CHANGED, ScreeningChangedEvent(one.subject.type, one.subject.id))
 
 
 async def _compare(tx: Tx, lists: ScreeningIndex, stored_subject: StoredSubject) -> ScreeningResult:
     before = await store.list_matches(tx, stored_subject.id)
-    hits = {(hit.list, hit.entry_key): hit for hit in await asyncio.to_thread(lists.find_hits, stored_subject.asked)}
+    hits = {(hit.list, hit.entry_key): hit for hit in await asyncio.to_thread(lists.find_hits, stored_subject.details)}
     found = {(match.list, match.entry_key): _updated_match(match, lists, stored_subject, hits) for match in before}
-    obstacle = screening_obstacle(stored_subject.asked.names)
+    obstacle = screening_obstacle(stored_subject.details.names)
     changed = obstacle != stored_subject.obstacle
     for match in before:
         now = found[match.list, match.entry_key]
@@ -259,11 +259,13 @@ async def _compare(tx: Tx, lists: ScreeningIndex, stored_subject: StoredSubject)
     if (stored_subject.engine_version, stored_subject.obstacle) != (ENGINE_VERSION, obstacle):
         await store.record_screening_engine_version(tx, stored_subject.id, ENGINE_VERSION, obstacle)
     if changed:
-        await outbox.emit_internal(tx, CHANGED, ScreeningChangedEvent(stored_subject.who.type, stored_subject.who.id))
+        await outbox.emit_internal(
+            tx, CHANGED, ScreeningChangedEvent(stored_subject.subject.type, stored_subject.subject.id)
+        )
     waited = {match.id for match in before if match.awaiting_review}
     matches = await store.list_matches(tx, stored_subject.id)
     return ScreeningResult(
-        stored_subject.who.kind,
+        stored_subject.subject.kind,
         lists.versions,
         [match for match in matches if match.current],
         opened=[match for match in matches if match.awaiting_review and match.id not in waited],
@@ -283,7 +285,7 @@ def _updated_match(
     """
     hit = hits.get((match.list, match.entry_key))
     if hit is None and match.current and match.decision == "confirmed":
-        hit = lists.compare_with_entry(stored_subject.asked, match.list, match.entry_key)
+        hit = lists.compare_with_entry(stored_subject.details, match.list, match.entry_key)
     if hit is not None:
         return (
             match.updated_with_hit(hit)

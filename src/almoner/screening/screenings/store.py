@@ -412,7 +412,7 @@ def _match(row: Record) -> ScreeningMatch:
     return ScreeningMatch(
         id=row["id"],
         screening_subject_id=row["screening_subject_id"],
-        who=_screened_subject(row),
+        subject=_screened_subject(row),
         list=row["list"],
         entry_key=row["entry_key"],
         category=row["category"],

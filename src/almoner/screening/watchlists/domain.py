@@ -72,7 +72,7 @@ class RejectedEntry:
     """An entry that could not be read, with the reason. ``key``: its key, if readable."""
 
     place: str
-    why: str
+    reason: str
     key: str | None = None
 
 

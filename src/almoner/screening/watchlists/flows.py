@@ -245,7 +245,7 @@ def _covered_categories(read: _ReadEntries, kind: SubjectKind) -> tuple[Category
 
 
 def _first_problems(bad: Sequence[RejectedEntry]) -> list[str]:
-    return [f"{one.place}: {one.why}" for one in bad[:_SHOWN_BAD]]
+    return [f"{one.place}: {one.reason}" for one in bad[:_SHOWN_BAD]]
 
 
 def _problem_suffix(bad: Sequence[RejectedEntry]) -> str:

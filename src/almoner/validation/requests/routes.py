@@ -74,7 +74,7 @@ async def get_validation_request(call: ApiCall, id: RequestId) -> ValidationRequ
     scope="validation_requests:read",
     tx=None,
     headers={"Content-Disposition": "Of a document: under which name it is kept."},
-    also=PDF,
+    other_media_type=PDF,
 )
 async def get_validation_request_dossier(
     call: ApiCall, id: RequestId

@@ -209,7 +209,7 @@ def _listed_party(facts: RequestFacts) -> Party:
 
 def _in_family(facts: RequestFacts, listed: Organisation) -> bool | None:
     """Whether others share its first line; None if they may be in a part of the register that is not loaded."""
-    if facts.namesakes or matching.prepare_name(listed.name).bearers > 1:
+    if facts.namesakes or matching.prepare_name(listed.name).name_frequency > 1:
         return True
     return None if _is_partly_loaded(facts) else False
 

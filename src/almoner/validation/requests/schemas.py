@@ -14,8 +14,8 @@ from almoner.platform.http.texts import EmailRule, TypedEmail
 from almoner.platform.http.wire import (
     CountryCode,
     DayOrMoment,
-    Judged,
     PageQuery,
+    RawText,
     RequestBody,
     ResponseRecord,
     Text255,
@@ -67,9 +67,9 @@ _Optional = Annotated[Annotated[str, Field(max_length=255), Typed] | None, _Blan
 class ValidationRequestBody(RequestBody):
     """A nonprofit to validate."""
 
-    judged: ClassVar[tuple[str, ...]] = ("name",)
+    raw_texts: ClassVar[tuple[str, ...]] = ("name",)
 
-    name: Annotated[str, Field(min_length=1, max_length=500, examples=["American National Red Cross"]), Judged]
+    name: Annotated[str, Field(min_length=1, max_length=500, examples=["American National Red Cross"]), RawText]
     registry_name: Annotated[
         _Text, Field(description="Id, code or name of the registry it is registered in.", examples=["IRS"])
     ]

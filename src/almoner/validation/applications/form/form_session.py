@@ -225,9 +225,9 @@ class FormPagesBase:
         language = self.views.pages.language(application.language)
         return FormContext(application, f"/{PAGE}/{name}", visit.csrf, language)
 
-    async def read_form(self, opened: FormRequest, most_bytes: int = MAX_FORM_BYTES) -> FormData:
+    async def read_form(self, opened: FormRequest, max_bytes: int = MAX_FORM_BYTES) -> FormData:
         """The posted form. Raises InvalidFormPost."""
-        form = await read_form(opened.request, most_bytes)
+        form = await read_form(opened.request, max_bytes)
         self.ensure_csrf(opened, form.get(CSRF_FIELD))
         return form
 

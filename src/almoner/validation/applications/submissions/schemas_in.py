@@ -10,7 +10,7 @@ from almoner.kit.errors import IncorrectParams
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import TEST_SUFFIX, IdString
 from almoner.platform.http.texts import EmailAddress, LanguageTag, TypedEmailText
-from almoner.platform.http.wire import CountryCode, Judged, Metadata, PageQuery, RequestBody, Text255, Typed
+from almoner.platform.http.wire import CountryCode, Metadata, PageQuery, RawText, RequestBody, Text255, Typed
 from almoner.validation.applications.configurations.domain import MAX_ANSWER_LENGTHS, MAX_FIELDS
 from almoner.validation.applications.submissions import search_text
 from almoner.validation.applications.submissions.domain import (
@@ -109,7 +109,7 @@ class ValidationSubmissionBody(RequestBody):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_RED_CROSS]})
 
-    judged: ClassVar[tuple[str, ...]] = ("organisationName",)
+    raw_texts: ClassVar[tuple[str, ...]] = ("organisationName",)
 
     configuration_id: Annotated[str, IdString("hostedconfiguration")] | None = Field(
         None, description="The submission configuration. Default: your default configuration."
@@ -121,7 +121,7 @@ class ValidationSubmissionBody(RequestBody):
     validation_request_id: Annotated[str, IdString("validationrequest", TEST_SUFFIX)] | None = Field(
         None, description="An existing validation request that is pending or accepted."
     )
-    organisation_name: Annotated[str, Field(min_length=1, max_length=500), Judged] | None = None
+    organisation_name: Annotated[str, Field(min_length=1, max_length=500), RawText] | None = None
     registry_name: _Text | None = Field(None, description="Id, code or name of the registry it is registered in.")
     registry_id: _Text | None = Field(None, description="The registration number, in any format.")
     website: Annotated[_Text, AfterValidator(_website)] | None = None

@@ -52,7 +52,7 @@ class MatchReviewHandler:
         facts += [("changed since it was decided", _difference_text(one)) for one in match.changes_since_decision]
         named = match.subject_side.get("name") or "somebody forgotten"
         return ReviewEvidence(
-            title=f"Is {stored.asked.names[0] if stored.asked.names else named} the {_entry_text(match, listed)}?",
+            title=f"Is {stored.details.names[0] if stored.details.names else named} the {_entry_text(match, listed)}?",
             facts=facts,
             steps=[_step(part) for part in match.parts],
             compared=_compared(stored, listed),
@@ -113,9 +113,9 @@ class ScreeningReviewHandler:
             raise NotFound
         lists = await watchlists.list_versions(tx)
         return ReviewEvidence(
-            title=f"Is {stored.asked.names[0]} on a list? Its names could not all be compared",
+            title=f"Is {stored.details.names[0]} on a list? Its names could not all be compared",
             facts=[
-                ("record", tx.ids.text(_ID_TYPES[stored.who.type], stored.who.id)),
+                ("record", tx.ids.text(_ID_TYPES[stored.subject.type], stored.subject.id)),
                 ("not screened", stored.obstacle),
                 *_subject_facts(stored),
                 *(("look up in", _list_text(one)) for one in lists),
@@ -161,7 +161,7 @@ def _entry_text(match: ScreeningMatch, listed: Sequence[WatchlistEntry]) -> str:
 
 def _compared(stored_subject: StoredSubject, listed: Sequence[WatchlistEntry]) -> list[ValueComparison]:
     """The record's values beside the entry's."""
-    asked = stored_subject.asked
+    asked = stored_subject.details
     at = asked.address
     entries = [one.listed for one in listed]
     place = ", ".join(part for part in (at.street, at.city, at.state, at.postcode) if part) if at else None
@@ -180,16 +180,16 @@ def _compared(stored_subject: StoredSubject, listed: Sequence[WatchlistEntry]) -
 
 
 def _record_facts(tx: Tx, match: ScreeningMatch) -> Iterator[Fact]:
-    yield "record", tx.ids.text(_ID_TYPES[match.who.type], match.who.id)
+    yield "record", tx.ids.text(_ID_TYPES[match.subject.type], match.subject.id)
     yield "decision", match.decision if match.current else f"{match.decision}; the two agree no more"
 
 
 def _subject_facts(stored_subject: StoredSubject) -> Iterator[Fact]:
-    for name in stored_subject.asked.names:
+    for name in stored_subject.details.names:
         yield "name", name
-    yield "countries", " ".join(stored_subject.asked.countries) or None
-    yield "numbers", ", ".join(stored_subject.asked.identifiers) or None
-    if (at := stored_subject.asked.address) is not None:
+    yield "countries", " ".join(stored_subject.details.countries) or None
+    yield "numbers", ", ".join(stored_subject.details.identifiers) or None
+    if (at := stored_subject.details.address) is not None:
         yield "address", ", ".join(part for part in (at.street, at.city, at.state, at.postcode) if part)
 
 

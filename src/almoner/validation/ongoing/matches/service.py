@@ -140,7 +140,7 @@ async def record_manual_result(
     Raises ReviewNotOpen.
     """
     stored = await screenings.lock_subject_by_id(tx, subject_id)
-    if stored is None or (scope is not ALL_PARTNERS and scope != Partner(stored.who.partner_id)):
+    if stored is None or (scope is not ALL_PARTNERS and scope != Partner(stored.subject.partner_id)):
         raise ReviewNotOpen("There is no such record.")
     found = next((category for category in CATEGORIES if category == decision.reason_code), None)
     if not await screenings.set_manual_result(tx, stored, found or "clear"):
@@ -164,9 +164,9 @@ async def reopen_manual_result(tx: Tx, subject_id: UUID, by: str, note: str) -> 
 
 def screening_review_subject_of(stored_subject: StoredSubject) -> ReviewSubject:
     """The review subject of a record that cannot be compared."""
-    country = stored_subject.asked.countries[0] if stored_subject.asked.countries else None
-    script = queue_script(" ".join(stored_subject.asked.names))
-    return ReviewSubject(_SCREENING, stored_subject.id, stored_subject.who.partner_id, country, script)
+    country = stored_subject.details.countries[0] if stored_subject.details.countries else None
+    script = queue_script(" ".join(stored_subject.details.names))
+    return ReviewSubject(_SCREENING, stored_subject.id, stored_subject.subject.partner_id, country, script)
 
 
 async def lock_screened_subject(tx: Tx, subject: ScreenedSubject) -> None:
@@ -199,7 +199,7 @@ async def decide_match(
 ) -> ScreeningMatch:
     """Record a reviewer's decision: accepted means the same, rejected not the same. Raises ReviewNotOpen."""
     match = await screenings.lock_match(tx, match_id)
-    if match is None or (scope is not ALL_PARTNERS and scope != Partner(match.who.partner_id)):
+    if match is None or (scope is not ALL_PARTNERS and scope != Partner(match.subject.partner_id)):
         raise ReviewNotOpen("There is no such match.")
     if not await screenings.decide_match(tx, match, _DECISIONS[decision.verdict]):
         raise ReviewNotOpen("It was decided already, or the two do not agree any more.")
@@ -225,7 +225,7 @@ def review_subject_for(match: ScreeningMatch) -> ReviewSubject:
     """The review subject of a match."""
     name = match.subject_side.get("name")
     script = queue_script(name) if isinstance(name, str) else None
-    return ReviewSubject("match", match.id, match.who.partner_id, script=script)
+    return ReviewSubject("match", match.id, match.subject.partner_id, script=script)
 
 
 async def _apply_earlier_decisions(
@@ -239,7 +239,7 @@ async def _apply_earlier_decisions(
     if not waiting or not (others or any(match.list in SUBSUMED_LISTS.values() for match in waiting)):
         return result
     known = [match for who in others for match in (await screenings.get_result(tx, who)).matches]
-    known += await screenings.list_decided_matches(tx, waiting[0].who)
+    known += await screenings.list_decided_matches(tx, waiting[0].subject)
     decided = {
         _comparison_key(match): match for match in known if match.decision != "open" and not match.awaiting_review
     }
