@@ -1,4 +1,4 @@
-"""Agent verifications as a partner sees them."""
+"""Agent verifications through the partner's API."""
 
 import re
 from datetime import timedelta
@@ -18,26 +18,26 @@ ADA = {"firstName": "Ada", "lastName": "Byron", "email": "ada@charity.example"}
 
 
 async def create(service: Service, api: Client, *, organisation: str | None = None, **body: Any) -> dict[str, Any]:
-    """A new verification, of an agent of a new nonprofit unless one is named."""
+    """Create a verification; of an agent of a new nonprofit unless ``organisation`` is given."""
     organisation = organisation or await factories.nonprofit(service, website="https://www.charity.example")
     record: dict[str, Any] = data(await api.post(PATH, {"organisationId": organisation, **ADA, **body}))
     return record
 
 
 async def shown(api: Client, record: dict[str, Any]) -> dict[str, Any]:
-    """The record as its GET shows it now."""
+    """The record as its GET returns it now."""
     found: dict[str, Any] = data(await api.get(f"{PATH}/{record['id']}"))
     return found
 
 
 async def refused(api: Client, **body: Any) -> tuple[int, str]:
-    """Status and code of a creation that is refused."""
+    """(status, error code) of a refused creation."""
     answer = await api.post(PATH, body)
     return answer.status_code, answer.json()["error"]["code"]
 
 
 async def simulate(api: Client, record: dict[str, Any], action: str, **more: Any) -> dict[str, Any]:
-    """The record after a simulated step."""
+    """Simulate a step; returns the record afterwards."""
     answer = await api.post(SIMULATE, {"id": record["id"], "action": action, **more})
     found: dict[str, Any] = data(answer)
     assert answer.json()["object"] == "agent_verification"
@@ -45,7 +45,7 @@ async def simulate(api: Client, record: dict[str, Any], action: str, **more: Any
 
 
 async def told(service: Service, api: Client) -> list[tuple[str, dict[str, Any]]]:
-    """What the partner was told of agents, in order: (last word of the type, record)."""
+    """The partner's events about agents in order: (last word of the type, record)."""
     await service.drain()
     events = data(await api.get("/v1/events", direction="ASC", pageSize=100))
     return [
@@ -56,13 +56,13 @@ async def told(service: Service, api: Client) -> list[tuple[str, dict[str, Any]]
 
 
 async def listed(api: Client, **query: Any) -> tuple[list[str], int]:
-    """Ids and total of a list."""
+    """(IDs, total) of a list."""
     answer = await api.get(PATH, **query)
     return [row["id"] for row in data(answer)], answer.json()["totalResults"]
 
 
 async def mail_to(service: Service, api: Client, address: str) -> dict[str, Any]:
-    """The newest mail to an address, once all that is due was done."""
+    """The newest email to an address, after all due work is done."""
     await service.drain()
     mails = data(await api.get("/v1/sandbox/mailbox", to=address))
     found: dict[str, Any] = mails[0]
@@ -70,26 +70,26 @@ async def mail_to(service: Service, api: Client, address: str) -> dict[str, Any]
 
 
 def link_in(mail: dict[str, Any]) -> str:
-    """The address that the mail leads to."""
+    """The URL that the email links to."""
     [link] = mail["links"]
     return str(link)
 
 
 def code_in(mail: dict[str, Any]) -> str:
-    """The code of six digits in a mail."""
+    """The six-digit code in an email."""
     found = re.search(r"^\d{6}$", mail["text"], re.MULTILINE)
     assert found, mail["text"]
     return found[0]
 
 
 def path_of(link: str) -> str:
-    """An address without its host."""
+    """A URL without its host."""
     parts = urlsplit(link)
     return f"{parts.path}?{parts.query}"
 
 
 async def contact(service: Service, organisation: str, email: str = "info@relief.example") -> int:
-    """Record where a nonprofit is asked, as a reviewer does by command; how many applicants it is asked about."""
+    """Set a nonprofit's contact address, as the command does; returns how many applicants it is asked about."""
     organisation_id = service.db.deployment.ids.parse("organisation", organisation)
     assert organisation_id is not None
     async with service.db.write() as tx:

@@ -1,4 +1,4 @@
-"""Appeals as partners make them, and as operators decide them."""
+"""Appeals as partners submit them and operators decide them."""
 
 from typing import Any
 from uuid import UUID, uuid4
@@ -13,25 +13,25 @@ from tests.support.submissions import PATH
 
 
 async def made(api: Client, submission: dict[str, Any], text: str = "We are on the register.") -> dict[str, Any]:
-    """A new appeal against a failed submission."""
+    """Create an appeal against a failed submission."""
     answer: dict[str, Any] = data(await api.post(f"{PATH}/{submission['id']}/appeals", {"text": text}))
     return answer
 
 
 def operator() -> str:
-    """Somebody who decides."""
+    """An operator's ID for a decision."""
     return f"sandbox_operator_{uuid4().hex}"
 
 
 def id_of(service: Service, appeal: dict[str, Any]) -> UUID:
-    """The appeal's own id."""
+    """The appeal's UUID."""
     found = service.db.deployment.ids.parse("appeal", appeal["id"])
     assert found is not None
     return found
 
 
 async def decide(service: Service, appeal: dict[str, Any], verdict: Verdict, by: str | None = None) -> None:
-    """Somebody is shown the evidence and decides. ``accepted`` reverses what is appealed against."""
+    """Claim and decide an appeal. ``accepted`` reverses the decision appealed against."""
     who, reason = by or operator(), None if verdict == "accepted" else "decision_stands"
     async with service.db.write() as tx:
         await reviews.claim_for_review(tx, REVIEW_HANDLERS["appeal"], id_of(service, appeal), who)
@@ -41,13 +41,13 @@ async def decide(service: Service, appeal: dict[str, Any], verdict: Verdict, by:
 
 
 async def release(service: Service, appeal: dict[str, Any], by: str) -> None:
-    """Somebody lets go of it."""
+    """Release a claimed appeal."""
     async with service.db.write() as tx:
         await reviews.release_claim(tx, REVIEW_HANDLERS["appeal"], id_of(service, appeal), by)
 
 
 async def reject_first(service: Service, kind: str, type_: str, text: str, reason: str, by: str) -> None:
-    """An operator rejects a validation request or an agent verification."""
+    """Reject a validation request or an agent verification as an operator."""
     subject = service.db.deployment.ids.parse(type_, text)
     assert subject is not None
     case = REVIEW_HANDLERS["validation_request" if kind == "validation_request" else "agent_verification"]
@@ -58,12 +58,12 @@ async def reject_first(service: Service, kind: str, type_: str, text: str, reaso
 
 
 async def documents_shown(service: Service, appeal: dict[str, Any]) -> list[UUID]:
-    """The documents that its reviewers see."""
+    """The IDs of the documents that reviewers see."""
     async with service.db.read() as tx:
         return list((await REVIEW_HANDLERS["appeal"].load_evidence(tx, id_of(service, appeal))).documents)
 
 
 async def shown(api: Client, appeal: dict[str, Any]) -> dict[str, Any]:
-    """The appeal as its GET shows it now."""
+    """The appeal as its GET returns it now."""
     found: dict[str, Any] = data(await api.get(f"/v1/appeals/{appeal['id']}"))
     return found

@@ -1,4 +1,4 @@
-"""The hosted form as tests fill it in."""
+"""Fill in the hosted application form in tests."""
 
 from typing import Any, Final
 
@@ -34,19 +34,19 @@ ANSWERS: Final = {"q-reason": "We feed people.\nEvery day.", "q-staff": "12", "q
 
 
 async def configured(api: Client, **body: Any) -> dict[str, Any]:
-    """A new configuration."""
+    """Create a submission configuration."""
     made: dict[str, Any] = data(await api.post(CONFIGURATIONS, body))
     return made
 
 
 async def invited(api: Client, **body: Any) -> dict[str, Any]:
-    """A new invite."""
+    """Create an invite."""
     made: dict[str, Any] = data(await api.post(INVITES, body))
     return made
 
 
 class Form:
-    """One browser without a screen at one form. ``home``: the address of the form."""
+    """One browser without a display, with one form. ``home``: the form's URL path."""
 
     def __init__(self, service: Service, invite: dict[str, Any], address: str = "198.51.100.9") -> None:
         self.service = service
@@ -55,17 +55,17 @@ class Form:
         self.home = f"/apply/{invite['id']}"
 
     async def open(self) -> str:
-        """By the link; the first page."""
+        """Open the link; returns the first page."""
         answer = await self.browser.open(self.invite["url"])
         assert answer.status_code == 200, answer.text
         return answer.text
 
     async def page(self, step: str = "") -> str:
-        """One page, wherever it leads."""
+        """Open one page; redirects are followed."""
         return (await self.browser.open(f"{self.home}{step}")).text
 
     async def answer(self, step: str, form: dict[str, str]) -> str:
-        """Answer a step, which must be taken; where it leads."""
+        """Submit a step that must be valid; returns where it redirects."""
         await self.browser.open(f"{self.home}{step.removesuffix('/done').removesuffix('/remove')}")
         answer = await self.browser.post(f"{self.home}{step}", form)
         assert answer.status_code == 303, answer.text
@@ -74,7 +74,7 @@ class Form:
     async def upload(
         self, content: bytes, media_type: str, *, source: str = "", name: str = "proof", **fields: str
     ) -> Any:
-        """Hand a document in; the answer. ``source``: the query of the form's address."""
+        """Upload a document; returns the response. ``source``: the query of the form's URL."""
         await self.browser.open(f"{self.home}/documents")
         sent = {"csrf": self.browser.csrf, "type": "validation_request", **fields}
         files = {"file": (name, content, media_type)}
@@ -84,12 +84,12 @@ class Form:
         )
 
     async def fill(self, organisation: str | None = None, **person: str) -> None:
-        """Every step of the usual configuration, up to the review."""
+        """Fill in every step of the usual configuration, up to the review page."""
         named = organisation or await factories.nonprofit(self.service, name="Hill Road Relief")
         await self.answer("/nonprofit", {"organisation": named})
         await self.answer("/person", {**PERSON, **person})
         await self.answer("/documents/done", {})
 
     async def send(self) -> str:
-        """Send it; where that leads."""
+        """Submit the application; returns where it redirects."""
         return await self.answer("/review", {})

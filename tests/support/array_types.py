@@ -1,6 +1,6 @@
-"""What asyncpg asks PostgreSQL about the types of a connection's arrays, asked once in a process: 7 ms of planning.
+"""Cache what asyncpg asks PostgreSQL about a connection's array types, once per process: planning it takes 7 ms.
 
-Types that PostgreSQL brings have the same numbers in every database.
+Built-in types have the same OIDs in every database.
 """
 
 from collections.abc import Collection
@@ -9,11 +9,11 @@ from typing import Any, Final
 import asyncpg
 
 _OWN: Final = 16_384
-"""The first number of types that a database makes itself."""
+"""The first OID of types that a database creates itself."""
 
 
 def remember() -> None:
-    """From now on, for the life of the process."""
+    """Cache them for the life of the process."""
     connection: Any = asyncpg.Connection
     ask = connection._introspect_types
     known: dict[frozenset[int], Any] = {}

@@ -1,4 +1,4 @@
-"""An audit log of one scope, and the hand of somebody who owns the tables and switches their triggers off."""
+"""The audit log of one scope, and tampering with it as the owner of the tables, whom triggers do not stop."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,7 +24,7 @@ KEY = Actor("key", "sandbox_apikey_0")
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The log of a scope that nobody else writes to; its heads go to ``folder``."""
+    """The log of a scope that nobody else writes to; its heads are exported to ``folder``."""
 
     service: Service
     scope: UUID
@@ -32,11 +32,11 @@ class Log:
 
     @property
     def file(self) -> Path:
-        """Where its heads are exported to."""
+        """The file of its exported heads."""
         return self.folder / (audit_heads.scope_name(self.service.db.deployment.ids, self.scope) + audit_heads.SUFFIX)
 
     async def write(self, entries: int = 1, server: Database | None = None) -> None:
-        """Write entries and give them their places; ``server``: who writes, if it is another one."""
+        """Write entries and chain them; ``server``: another process that writes them."""
         async with (server or self.service.db).write() as tx:
             for number in range(entries):
                 await audit.record_entry(
@@ -52,25 +52,25 @@ class Log:
         await self.chain()
 
     async def chain(self) -> None:
-        """Give places to all that wait."""
+        """Chain all waiting entries."""
         chainer = ChainBuilder(self.service.db, Telemetry(lambda _: None))
         while await chainer.run_batch():
             pass
 
     async def sign(self) -> None:
-        """Sign and export what moved."""
+        """Sign and export new heads."""
         async with self.service.db.write() as tx:
             await audit_heads.sign_heads(tx)
         async with self.service.db.write() as tx:
             await audit_heads.export_signed_chain_heads(tx, self.folder)
 
     async def prove(self, *, heads: bool = True) -> ChainVerification:
-        """What the verifier says."""
+        """Verify the log."""
         return await audit_verification.verify_chain(self.service.db, self.scope, self.folder if heads else None)
 
     @asynccontextmanager
     async def tampering(self) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
-        """The owner of the tables, whom no trigger holds back; committed at the end."""
+        """A connection as the owner of the tables, without triggers; commits at the end."""
         owner = await asyncpg.connect(self.service.database.owner_dsn)
         tables = ("audit_entry", "audit_head", "audit_chain")
         try:
@@ -84,14 +84,14 @@ class Log:
             await owner.close()
 
     async def tamper(self, *statements: str) -> None:
-        """Run statements as the owner; ``$1`` is the scope, where it is used."""
+        """Run statements as the owner; ``$1`` is the scope, if used."""
         async with self.tampering() as owner:
             for sql in statements:
                 await owner.execute(sql, *([self.scope] if "$1" in sql else []))
 
 
 async def begun(service: Service, folder: Path, entries: int = 9) -> Log:
-    """A log of a scope of its own, signed and exported after two thirds of its entries."""
+    """Create a log of its own scope, signed and exported after two thirds of its entries."""
     log = Log(service, new_id(service.clock.real_now()), folder)
     await log.write(entries - entries // 3)
     await log.sign()

@@ -1,4 +1,4 @@
-"""Accounts of nonprofits, and our bank, for tests."""
+"""Nonprofits' bank accounts, and our own bank, for tests."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -28,7 +28,7 @@ from tests.support.service import Service
 IBAN: Final = "DE89370400440532013000"
 OTHER_IBAN: Final = "FR1420041010050500013M02606"
 NUMBER: Final = "12345678"
-"""Of our own account in dollars."""
+"""The number of our own account in dollars."""
 OWN: Final = """
 [USD]
 name = "Example Foundation"
@@ -48,7 +48,7 @@ country = "NLD"
 
 
 def own(folder: Path, currency: str) -> OwnAccount:
-    """Our account of a currency, from a file as an administrator writes it."""
+    """Our account of a currency, from a file like an administrator's."""
     file = folder / "accounts.toml"
     file.write_text(OWN)
     return payment_files.load_own_accounts(file)[currency]
@@ -62,7 +62,7 @@ def proposal(
     holder: str = "Any name",
     bic: str | None = None,
 ) -> AccountProposal:
-    """What somebody says of a nonprofit's account."""
+    """The proposed details of a nonprofit's account."""
     organisation_id = uuid_of(service_, "organisation", organisation)
     address = Address("Berlin", "DEU", "Weg", "1 a", "10115")
     return AccountProposal(
@@ -82,7 +82,7 @@ async def account(
     holder: str | None = None,
     bic: str | None = None,
 ) -> PayeeAccount:
-    """An approved account of a nonprofit, in its own name: the first one, or in the place of the one before."""
+    """Create an approved account of a nonprofit in its own name; replaces an earlier one."""
     async with service_.db.write() as tx:
         named = await organisations.get(tx, ALL_PARTNERS, uuid_of(service_, "organisation", organisation))
         given = proposal(service_, organisation, currency, iban, holder or named.name, bic)
@@ -94,7 +94,7 @@ async def account(
 
 
 async def sent(service_: Service) -> None:
-    """Payouts are sent as in production: nobody confirms them yet."""
+    """Send disbursements as in production: nobody confirms them yet."""
     await disbursements_flows.collect_all_batches(service_.db, DisbursementRules())
     async with service_.db.read() as tx:
         waiting = await disbursements.ids_with_status(tx, "PENDING")
@@ -104,7 +104,7 @@ async def sent(service_: Service) -> None:
 
 
 async def in_a_file(service_: Service) -> PaymentFile:
-    """Payouts are sent, and go to the bank in a file that somebody else has released."""
+    """Send disbursements in a payment file that another operator has released."""
     await sent(service_)
     with TemporaryDirectory() as folder:
         ours = own(Path(folder), "USD")
@@ -115,25 +115,25 @@ async def in_a_file(service_: Service) -> PaymentFile:
 
 
 async def made(service_: Service, ours: OwnAccount, *, by: str = "one", on: date | None = None) -> CreatedFile:
-    """A file of what was sent."""
+    """Create a payment file of the sent disbursements."""
     async with service_.db.write() as tx:
         return await payment_files.create_file(tx, ours, on or tx.now.date(), by=by)
 
 
 async def released(service_: Service, file: PaymentFile, *, by: str = "two") -> bytes:
-    """A file goes to the bank."""
+    """Release a payment file; returns its content."""
     async with service_.db.write() as tx:
         return payment_files.released_content(tx, await payment_files.release_file(tx, file.id, by=by))
 
 
 async def withdrawn(service_: Service, file: PaymentFile) -> None:
-    """A file never goes to the bank."""
+    """Withdraw a payment file."""
     async with service_.db.write() as tx:
         await payment_files.withdraw_file(tx, file.id, note="not this one", by="one")
 
 
 async def heard(service_: Service, content: bytes) -> StatusReportResult:
-    """An officer has read the bank's answer."""
+    """Import the bank's status report."""
 
     async def record(_tx: Tx, _file: PaymentFile, _counts: dict[BankOutcome, int]) -> None:
         return None
@@ -142,7 +142,7 @@ async def heard(service_: Service, content: bytes) -> StatusReportResult:
 
 
 def all_own(folder: Path) -> Mapping[str, OwnAccount]:
-    """Our accounts by currency, from a file as an administrator writes it."""
+    """Our accounts by currency, from a file like an administrator's."""
     own(folder, "EUR")
     return payment_files.load_own_accounts(folder / "accounts.toml")
 
@@ -150,7 +150,7 @@ def all_own(folder: Path) -> Mapping[str, OwnAccount]:
 async def stated(
     service_: Service, content: bytes, ours: Mapping[str, OwnAccount] | None = None, mapping: Path | None = None
 ) -> ImportProgress:
-    """An officer has imported a statement; without ``ours`` there is no file of our accounts."""
+    """Import a bank statement; without ``ours`` no accounts are configured."""
 
     async def record(_tx: Tx, _statements: Sequence[BankStatement], _looked: ImportProgress) -> None:
         return None
@@ -173,7 +173,7 @@ def answer(
     payments: int | None = None,
     message: str = "B1",
 ) -> bytes:
-    """A bank's pain.002: what it says of the file, and of payments by their end-to-end ids."""
+    """A bank's pain.002: the status of the file, and of payments by their end-to-end IDs."""
     return answer_to(file.message_id, *said, whole=whole, version=version, payments=payments, message=message)
 
 
@@ -185,7 +185,7 @@ def answer_to(
     payments: int | None = None,
     message: str = "B1",
 ) -> bytes:
-    """As ``answer``, to what names the file."""
+    """Like ``answer``, for the message with this ID."""
     rows = "".join(
         f"<TxInfAndSts><OrgnlEndToEndId>{one}</OrgnlEndToEndId><TxSts>{code}</TxSts>"
         f"<StsRsnInf><Rsn><Cd>AC04</Cd></Rsn><AddtlInf>account closed</AddtlInf></StsRsnInf></TxInfAndSts>"

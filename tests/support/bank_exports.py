@@ -1,6 +1,6 @@
-"""CSV exports and MT940 files in the forms of banks, made by hand: each tells of one gift that came and one fee.
+"""CSV exports and MT940 files in the formats of banks, written by hand: each has one received donation and one fee.
 
-The forms (columns, signs, encodings, lines before and after) are those of the banks' exports of 2023 to 2026; the
+The formats (columns, signs, encodings, lines before and after) are those of the banks' exports of 2023 to 2026; the
 accounts, names and numbers are made up.
 """
 
@@ -12,12 +12,12 @@ from almoner.kit import iso11649
 REFERENCE: Final = iso11649.creditor_reference("7ZQ3K9MABC")
 SPACED: Final = iso11649.format_reference(REFERENCE)
 GIFT, FEE = 123456, -1234
-"""1,234.56 that came with the reference, and 12.34 that left."""
+"""1,234.56 received with the reference, and 12.34 paid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A file of a bank in a country, and the mapping that reads it; without one it is MT940."""
+    """A file of a bank in a country, and the mapping that reads it; MT940 without one."""
 
     bank: str
     country: str

@@ -1,4 +1,4 @@
-"""Faults of files of payments that the self-check must name."""
+"""Faults of payment files that the self-check must report."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ FILE = "(select id from payment_file where status = 'released' limit 1)"
 
 
 async def lived(service: Service, api: Client) -> None:
-    """A file that was withdrawn, and one that went to the bank, of which a payment was rejected."""
+    """Create a withdrawn file, and a released one with a rejected payment."""
     for _ in range(2):
         cause = await factories.nonprofit(service)
         await verified(service, api, cause)
@@ -37,7 +37,7 @@ async def lived(service: Service, api: Client) -> None:
 
 
 def of_bank_files() -> Iterator[Fault]:
-    """One of each kind, and more where a check can be broken from two sides."""
+    """One fault of each kind, and more if a check can be violated on two sides."""
     yield Fault("payment_files.totals_match", f"update payment_file set payments = payments + 1 where id = {FILE}")
     yield Fault(
         "payment_files.totals_match", f"update payment_file set amount_minor = amount_minor - 1 where id = {FILE}"

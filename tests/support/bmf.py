@@ -1,4 +1,4 @@
-"""Files in the form of the IRS business master file, with bodies that do not exist."""
+"""Files in the format of the IRS business master file, with organisations that do not exist."""
 
 import csv
 from collections.abc import Iterable, Mapping
@@ -27,19 +27,19 @@ _USUAL = {
 
 
 def body(ein: str, name: str, **columns: str) -> dict[str, str]:
-    """One row, a charity in Wyoming unless told otherwise."""
+    """One row; by default a charity in Wyoming."""
     return {**dict.fromkeys(COLUMNS, ""), **_USUAL, "EIN": ein, "NAME": name, **columns}
 
 
 def bodies(
     count: int, *, start: int = 100_000_000, state: str = "WY", name: str = "PLAIN FUND"
 ) -> list[dict[str, str]]:
-    """Many rows with numbers and names of their own."""
+    """Many rows with their own numbers and names."""
     return [body(f"{start + nth:09d}", f"{name} {nth}", STATE=state) for nth in range(count)]
 
 
 def write(path: Path, rows: Iterable[Mapping[str, str]], columns: Iterable[str] = COLUMNS) -> Path:
-    """The file of these rows."""
+    """Write a file of these rows."""
     with path.open("w", encoding="ascii", newline="") as file:
         writer = csv.DictWriter(file, list(columns), extrasaction="ignore", lineterminator="\r\n")
         writer.writeheader()

@@ -1,4 +1,4 @@
-"""The books as tests see them: what each account of some nonprofits and currencies holds, exactly."""
+"""Exact ledger balances of some nonprofits and currencies."""
 
 from uuid import UUID
 
@@ -11,37 +11,37 @@ PROVIDER = "test"
 
 
 async def owed(service: Service, organisation: str, currency: str = "USD") -> int:
-    """What we owe to a nonprofit, in minor units."""
+    """The amount owed to a nonprofit, in minor units."""
     return await _credit(service, ledger_domain.liability_account(_id(service, organisation), currency))
 
 
 async def on_its_way(service: Service, organisation: str, currency: str = "USD") -> int:
-    """What is on its way to a nonprofit."""
+    """The amount in transit to a nonprofit."""
     return await _credit(service, ledger_domain.in_transit_account(_id(service, organisation), currency))
 
 
 async def held(service: Service, currency: str, provider: str = PROVIDER) -> int:
-    """What the provider holds for us."""
+    """The amount that the provider holds for us."""
     return -await _credit(service, ledger_domain.clearing_account(provider, currency))
 
 
 async def in_bank(service: Service, currency: str) -> int:
-    """What our bank account holds."""
+    """The balance of our bank account."""
     return -await _credit(service, ledger_domain.bank_account(currency))
 
 
 async def fees(service: Service, currency: str, provider: str = PROVIDER) -> int:
-    """What providers kept and no gift bore."""
+    """The provider fees that no donation covers."""
     return -await _credit(service, ledger_domain.fees_account(provider, currency))
 
 
 async def disputed(service: Service, currency: str, provider: str = PROVIDER) -> int:
-    """What donors' banks have drawn and may give back."""
+    """The disputed amount that donors' banks have debited and may return."""
     return -await _credit(service, ledger_domain.disputed_account(provider, currency))
 
 
 async def balanced(service: Service) -> bool:
-    """Whether debits equal credits in every currency (M1), and balances the sums of transfers (M2)."""
+    """Whether debits equal credits in every currency (M1), and balances equal the sums of transfers (M2)."""
     async with service.db.read() as tx:
         sums = await tx.fetch(
             "select currency, sum(debits_minor) = sum(credits_minor) as even from ledger_account group by currency"

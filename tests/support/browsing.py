@@ -1,4 +1,4 @@
-"""A browser without a screen: it keeps cookies as browsers do, follows what it is told, and posts the forms it saw."""
+"""A browser without a display: it keeps cookies, follows redirects, and submits the forms it has loaded."""
 
 import html
 import re
@@ -15,7 +15,7 @@ _VERSION = re.compile(r'name="version" value="([^"]+)"')
 
 
 class Browser:
-    """``cookies``: those it holds, whatever their Secure says. ``page``: the last answer."""
+    """``cookies``: all of them, even Secure ones. ``page``: the last response."""
 
     def __init__(self, app: ASGIApp, base_url: str, address: str = "127.0.0.1", agent: str = "Firefox") -> None:
         transport = httpx.ASGITransport(app, client=(address, 50000))
@@ -25,18 +25,18 @@ class Browser:
 
     @property
     def csrf(self) -> str:
-        """The token of the last page's forms."""
+        """The CSRF token of the last page's forms."""
         assert self.page is not None, "nothing was opened yet"
         found = _CSRF.search(self.page.text)
         assert found, self.page.text
         return html.unescape(found[1])
 
     async def get(self, path: str, **headers: str) -> httpx.Response:
-        """Open an address; a redirect is answered as it is."""
+        """Get a URL; redirects are returned, not followed."""
         return await self._ask("GET", path, headers)
 
     async def open(self, path: str) -> httpx.Response:
-        """Open an address and follow where it leads."""
+        """Get a URL and follow redirects."""
         answer = await self.get(path)
         for _ in range(8):
             if answer.status_code != 303:
@@ -52,7 +52,7 @@ class Browser:
         site: str = "same-origin",
         **fields: str,
     ) -> httpx.Response:
-        """Post the last page's form, or another one with its token and version; a redirect is answered as it is."""
+        """Post the last page's form, or another with its token and version; redirects are returned, not followed."""
         sent = {**(form or {}), **fields}
         if "csrf" not in sent:
             sent["csrf"] = self.csrf
@@ -61,7 +61,7 @@ class Browser:
         return await self._ask("POST", path, {"Sec-Fetch-Site": site}, data=sent)
 
     async def request(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """Anything else."""
+        """Send any other request."""
         return await self._ask(method, path, options.pop("headers", {}), **options)
 
     async def _ask(self, method: str, path: str, headers: dict[str, str], **options: Any) -> httpx.Response:
@@ -80,10 +80,10 @@ class Browser:
         return answer
 
     async def close(self) -> None:
-        """Forget everything."""
+        """Close the client."""
         await self._http.aclose()
 
 
 def localhost_cookies() -> CookieJar:
-    """As browsers keep them: localhost is as good as https for those that are secure."""
+    """Send Secure cookies to localhost, as browsers do."""
     return CookieJar(DefaultCookiePolicy(secure_protocols=("http", "https")))

@@ -21,40 +21,40 @@ from tests.support.service import Service
 
 @dataclass(frozen=True, slots=True)
 class Till:
-    """The provider at ``url``, spoken to by ``provider``."""
+    """The provider at ``url``, called through ``provider``."""
 
     service: Service
     url: str
     provider: TestProvider
 
     async def pay_with_card(self, payment: str) -> None:
-        """The donor pays with a card that works."""
+        """Pay with a card that works."""
         async with self.service.db.write() as tx:
             await provider_test.pay_with_card(tx, payment, Card("4242424242424242"))
 
     async def decline_next(self, method: SavedPaymentMethod, code: str) -> None:
-        """The next charge of a saved card fails."""
+        """Make the next charge of a saved card fail."""
         async with self.service.db.write() as tx:
             assert await provider_test.fail_next_charge(tx, method.customer, method.id, DeclineReason(code))
 
     async def renew_card(self, method: SavedPaymentMethod) -> None:
-        """A saved card's bank issues it anew."""
+        """Renew a saved card as its bank does."""
         async with self.service.db.write() as tx:
             await provider_test.expire_card(tx, method.customer, method.id)
             assert await provider_test.renew_card(tx, method.customer, method.id)
 
     async def open_dispute(self, payment: str) -> None:
-        """The donor's bank wants it back."""
+        """Open a dispute as the donor's bank."""
         async with self.service.db.write() as tx:
             await provider_test.open_dispute(tx, payment)
 
     async def decide_dispute(self, payment: str, outcome: DisputeStatus) -> None:
-        """The donor's bank decides."""
+        """Decide the dispute as the donor's bank."""
         async with self.service.db.write() as tx:
             await provider_test.decide_dispute(tx, payment, won=outcome is DisputeStatus.WON)
 
     async def payments(self, reference: str) -> list[str]:
-        """What it was asked to collect under a reference of ours."""
+        """The payments created with a reference of ours."""
         async with self.service.db.read() as tx:
             rows = await tx.fetch("select id from provider_test.payment where reference = $1", reference)
         return [row["id"] for row in rows]
@@ -62,7 +62,7 @@ class Till:
 
 @asynccontextmanager
 async def serving_provider(service: Service) -> AsyncIterator[Till]:
-    """The provider, in the service's own database, until the block ends."""
+    """Serve the provider, in the service's own database, until the block ends."""
     with socket.create_server(("127.0.0.1", 0)) as port:
         url = f"http://127.0.0.1:{port.getsockname()[1]}"
         outbound = OutboundClient(AddressPolicy(loopback=True))

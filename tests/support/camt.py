@@ -1,4 +1,4 @@
-"""camt.053 as a bank might write it, for tests."""
+"""camt.053 statements as banks might write them."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -17,7 +17,7 @@ class Entry(NamedTuple):
 
 
 def other(number: str) -> str:
-    """An account that has no IBAN."""
+    """An account without an IBAN."""
     return f"<Othr><Id>{number}</Id></Othr>"
 
 
@@ -42,7 +42,7 @@ def entry(
     day: str = "2026-03-02",
     reversal: bool = False,
 ) -> Entry:
-    """One movement with its details; ``{status}`` is put in by the version of the statement."""
+    """One movement with its details; the statement's version fills in ``{status}``."""
     side = "Dbtr" if minor >= 0 else "Cdtr"
     parties = f"<RltdPties><{side}>{{open}}<Nm>{escape(name)}</Nm>{{close}}</{side}></RltdPties>" if name else ""
     text = f"<RmtInf><Ustrd>{escape(words)}</Ustrd></RmtInf>" if words else ""
@@ -72,7 +72,7 @@ def batch(reference: str, minor: int, parts: Sequence[int], currency: str = "EUR
 def at_once(
     reference: str, minor: int, *, names: Sequence[str] = (), payments: Sequence[str] = (), words: str = ""
 ) -> Entry:
-    """One entry of many payments, without their amounts: of a batch by its names, or of these end-to-end ids."""
+    """One entry of many payments without their amounts: of a batch by its names, or of these end-to-end IDs."""
     tags = "".join(f"<{tag}>{name}</{tag}>" for tag, name in zip(("MsgId", "PmtInfId"), names, strict=False))
     batch_ = f"<Btch>{tags}</Btch>" if tags else ""
     details = "".join(f"<TxDtls><Refs><EndToEndId>{one}</EndToEndId></Refs></TxDtls>" for one in payments)
@@ -97,9 +97,9 @@ def statement(
     day: str = "2026-03-02",
     told: Sequence[str] = ("OPBD", "CLBD"),
 ) -> bytes:
-    """A statement; ``off``: by how much its closing balance is wrong; ``page``: number, and whether the last.
+    """A statement; ``off``: the error of its closing balance; ``page``: number, and whether it is the last.
 
-    ``day``: of its balances; ``told``: which it has.
+    ``day``: of its balances; ``told``: the balances that it contains.
     """
     closing = opening + sum(one.minor for one in entries if one.booked) + off
     balances = "".join(
@@ -120,7 +120,7 @@ def statement(
 
 
 def _of_version(one: Entry, version: int, currency: str) -> str:
-    """Details have amounts from version 3 on, statuses are choices from 7 on, parties have a layer more from 8 on."""
+    """Details have amounts from version 3 on, statuses are choices from 7 on, parties have another layer from 8 on."""
     xml = one.xml
     for status in ("BOOK", "PDNG"):
         xml = xml.replace(f"{{status:{status}}}", status if version < 7 else f"<Cd>{status}</Cd>")

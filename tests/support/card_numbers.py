@@ -1,4 +1,4 @@
-"""Looks for card numbers in everything that a service kept and wrote (H5)."""
+"""Search everything that a service stored and wrote for card numbers (H5)."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,7 +8,7 @@ import asyncpg
 
 from tests.support.database import TestDatabase
 
-# Digits that stand alone: not part of a word, a hash or a longer number. Groups of four are written with spaces.
+# Separate digits: not part of a word, a hash or a longer number. Groups of four may have spaces.
 _RUN = re.compile(r"(?<![\w.\-])(?:\d{13,19}|\d{4}(?: \d{4}){3}(?: \d{1,3})?)(?![\w\-])", re.ASCII)
 _PREFIX = re.compile(r"4|5[1-5]|2[2-7]|3[47]|6")
 _TEXTS = """
@@ -22,17 +22,17 @@ _TEXTS = """
         and (pg_stat_file(format('base/%s/%s', $1::oid, t.relfilenode), true)).size > 0
     order by 1
 """
-"""Every column of texts of the tables that hold rows: what asks for their files opens none of them."""
+"""Every text column of non-empty tables; the file sizes are asked without opening the tables."""
 
 
 def found_in(text: str) -> list[str]:
-    """The numbers in a text that may be those of cards: 13 to 19 digits, a card's prefix, the right check digit."""
+    """Possible card numbers in a text: 13 to 19 digits, a card's prefix, a valid check digit."""
     runs = (match[0].replace(" ", "") for match in _RUN.finditer(text))
     return [run for run in runs if _PREFIX.match(run) and _luhn(run)]
 
 
 async def in_database(database: TestDatabase) -> list[str]:
-    """``table: number`` for each card number that a column of texts holds."""
+    """``table: number`` for each card number in a text column."""
     superuser = await asyncpg.connect(database.server.superuser_url(database.name))
     try:
         return await seen_by(superuser)
@@ -41,7 +41,7 @@ async def in_database(database: TestDatabase) -> list[str]:
 
 
 async def seen_by(superuser: "asyncpg.Connection[asyncpg.Record]") -> list[str]:
-    """The same, over a connection that is there already."""
+    """The same, over an open connection."""
     number = await superuser.fetchval("select oid from pg_database where datname = current_database()")
     found = []
     for table in await superuser.fetch(_TEXTS, number):
@@ -58,7 +58,7 @@ def in_lines(lines: Iterable[bytes]) -> list[str]:
 def _texts(values: Iterable[object]) -> Iterator[str]:
     for value in values:
         if isinstance(value, bytes):
-            with suppress(UnicodeDecodeError):  # what is no text is an image, a document or sealed
+            with suppress(UnicodeDecodeError):  # not text: an image, a document or encrypted data
                 yield value.decode()
         elif isinstance(value, list):
             yield from map(str, value)

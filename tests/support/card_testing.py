@@ -1,4 +1,4 @@
-"""Browsers that try cards over real HTTP: donors and bots, each from an address of its own, with the brakes on."""
+"""Browsers that try cards over real HTTP: donors and bots, each with its own address, with the limits on."""
 
 import asyncio
 import re
@@ -24,7 +24,7 @@ FORM = {"amount": "2500", "first_name": "Amina", "last_name": "K", "email": "ami
 
 @dataclass(slots=True)
 class Street:
-    """The running service with brakes as in production; ``api`` is the partner's."""
+    """The running service with limits as in production; ``api`` is the partner's."""
 
     service: Service
     api: Client
@@ -33,55 +33,55 @@ class Street:
     organisation: str
 
     def browser(self, address: str = "192.0.2.1") -> "Browser":
-        """A fresh browser: no cookies."""
+        """A new browser without cookies."""
         return Browser(self, address)
 
     async def link(self, **changed: Any) -> str:
-        """Of a new session."""
+        """The link of a new session."""
         made = await factories.session(self.service, self.api, organisation=self.organisation, **changed)
         return str(made["url"])
 
     async def pass_time(self, **amount: float) -> None:
-        """Move both clocks, and do what has become due."""
+        """Move both clocks, and do all due work."""
         self.service.clock.advance(timedelta(**amount))
         self.service.clock.advance_wall(**amount)
         await self.service.drain()
 
     async def pass_until(self, moment: datetime) -> None:
-        """Move both clocks until real time is there."""
+        """Move both clocks until real time is ``moment``."""
         await self.pass_time(seconds=max(0.0, (moment - self.service.clock.real_now()).total_seconds()))
 
     async def hear(self) -> None:
-        """Have the provider's notices arrive."""
+        """Deliver the provider's webhooks."""
         provider = self.service.services.provider_app
         assert provider is not None, "the sandbox has the test provider"
         while await provider.deliver_due():
             continue
 
     async def mails(self, to: str) -> list[dict[str, Any]]:
-        """What was mailed to somebody, newest first."""
+        """The emails to an address, newest first."""
         await self.service.drain()
         return list(data(await self.api.get("/v1/sandbox/mailbox", to=to)))
 
     async def code(self, to: str = FORM["email"]) -> str:
-        """The newest code that was mailed."""
+        """The newest code that was emailed."""
         found = re.search(r"^\d{6}$", (await self.mails(to))[0]["text"], re.MULTILINE)
         assert found, "the mail has a line with the code"
         return found[0]
 
     async def tries(self) -> int:
-        """Cards that reached the provider."""
+        """The number of cards that reached the provider."""
         return int(await self.value("select coalesce(sum(attempts), 0) from provider_test.payment"))
 
     async def value(self, sql: str, *args: object) -> Any:
-        """One value of the database."""
+        """One value from the database."""
         async with self.service.db.read() as tx:
             return await tx.fetchval(sql, *args)
 
 
 @dataclass(slots=True)
 class Browser:
-    """One browser, one session at a time. ``path``: the address of its gift."""
+    """One browser, one session at a time. ``path``: the path of its donation."""
 
     street: Street
     address: str
@@ -90,39 +90,39 @@ class Browser:
     cookies: dict[str, str] = field(default_factory=dict)
 
     async def open(self, url: str | None = None) -> httpx.Response:
-        """Follow a link; a new one unless it is given."""
+        """Open a link; a new one unless given."""
         first = await self.get(url or await self.street.link())
         self.path = first.headers["location"]
         return await self.look()
 
     async def look(self, more: str = "") -> httpx.Response:
-        """Load the page of the gift, or what stands below it."""
+        """Load the donation's page, or a path below it."""
         page = await self.get(self.path + more)
         if found := re.search(r'name="csrf" value="([^"]+)"', page.text):
             self.csrf = found[1]
         return page
 
     async def give(self, **changed: str) -> httpx.Response:
-        """Send the form of the gift."""
+        """Submit the donation form."""
         return await self.post(self.path, FORM | changed)
 
     async def begin(self, **changed: str) -> str:
-        """Send the form; the provider's page."""
+        """Submit the form; returns the URL of the provider's page."""
         answer = await self.give(**changed)
         assert answer.status_code == 303, answer.text
         assert "/pay/" in answer.headers["location"], answer.headers["location"]
         return str(answer.headers["location"])
 
     async def enter(self, code: str) -> httpx.Response:
-        """Send the form of the code."""
+        """Submit the code."""
         return await self.post(f"{self.path}/code", {"code": code})
 
     async def again(self) -> httpx.Response:
-        """Ask for a new code."""
+        """Request a new code."""
         return await self.post(f"{self.path}/code", {"again": "yes"})
 
     async def pay(self, url: str, card: str = GOOD) -> httpx.Response:
-        """Try a card on the provider's page; its notice arrives."""
+        """Try a card on the provider's page, and deliver its webhook."""
         form = await self.street.http.get(url)
         found = re.search(r'name="csrf" value="([^"]+)"', form.text)
         if found is None:
@@ -142,7 +142,7 @@ class Browser:
         return self._kept(await self.street.http.get(self._full(url), headers=self._headers()))
 
     async def post(self, url: str, form: dict[str, str]) -> httpx.Response:
-        """Send a form of the page that was loaded last."""
+        """Submit a form of the last page."""
         headers = self._headers() | {"Sec-Fetch-Site": "same-origin"}
         sent = await self.street.http.post(self._full(url), data=form | {"csrf": self.csrf}, headers=headers)
         return self._kept(sent)
@@ -155,7 +155,7 @@ class Browser:
         return {"X-Forwarded-For": self.address, "Cookie": cookies}
 
     def _kept(self, response: httpx.Response) -> httpx.Response:
-        """httpx sends no secure cookies to http://localhost; browsers do."""
+        """httpx sends no Secure cookies to http://localhost; browsers do."""
         for header in response.headers.get_list("set-cookie"):
             name, _, value = header.partition(";")[0].partition("=")
             self.cookies[name] = value.strip('"')
@@ -164,7 +164,7 @@ class Browser:
 
 @asynccontextmanager
 async def open_town(database: TestDatabase, **settings: Any) -> AsyncIterator[Service]:
-    """The service on a port of its own until the block ends, behind a trusted proxy."""
+    """Serve the service on its own port behind a trusted proxy until the block ends."""
     port = free_port()
     given = {"card_testing_limits": "strict", "trusted_proxies": "127.0.0.1/32,::1/128", **settings}
     async with serving(database, port=port, **given) as service:
@@ -188,7 +188,7 @@ async def open_street(town: Service) -> AsyncIterator[Street]:
 
 
 async def code_asked(street: Street) -> Browser:
-    """A donor who is asked for a code."""
+    """A donor who must enter a code."""
     browser = street.browser()
     await browser.open()
     await browser.decline(await browser.begin(), 3)

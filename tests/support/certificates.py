@@ -1,4 +1,4 @@
-"""Certificates of a throw-away authority, for receivers that speak TLS on this machine."""
+"""Certificates of a temporary authority, for TLS receivers on this machine."""
 
 import ssl
 import warnings
@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 
 class Authority:
-    """Signs certificates; ``trusting`` is a client's context that trusts nothing else."""
+    """Signs certificates; ``trusting`` is a client context that trusts only this authority."""
 
     def __init__(self) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -24,19 +24,19 @@ class Authority:
         )
 
     def trusting(self) -> ssl.SSLContext:
-        """A client's context."""
+        """A client context."""
         pem = self._certificate.public_bytes(serialization.Encoding.PEM).decode()
         return ssl.create_default_context(cadata=pem)
 
     def demanding(self, folder: Path, name: str) -> ssl.SSLContext:
-        """A server's context that demands a certificate of its clients."""
+        """A server context that requires client certificates."""
         context = self.serving(folder, name)
         context.load_verify_locations(cadata=self._certificate.public_bytes(serialization.Encoding.PEM).decode())
         context.verify_mode = ssl.CERT_REQUIRED
         return context
 
     def outdated(self, folder: Path, name: str) -> ssl.SSLContext:
-        """A server's context that speaks TLS 1.1 at most."""
+        """A server context that supports TLS 1.1 at most."""
         context = self.serving(folder, name)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -46,7 +46,7 @@ class Authority:
         return context
 
     def serving(self, folder: Path, *names: str, days_ago: int = 1) -> ssl.SSLContext:
-        """A server's context with a certificate for the names, valid for 30 days from ``days_ago``."""
+        """A server context with a certificate for the names, valid for 30 days from ``days_ago``."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, names[0])])
         certificate = (
@@ -59,7 +59,7 @@ class Authority:
 
     @staticmethod
     def self_signed(folder: Path, name: str) -> ssl.SSLContext:
-        """A server's context with a certificate that it has made itself."""
+        """A server context with a self-signed certificate."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
         now = datetime.now(UTC)
@@ -92,7 +92,7 @@ class Authority:
 
 
 def _server_context(file: Path, key: ec.EllipticCurvePrivateKey, certificate: x509.Certificate) -> ssl.SSLContext:
-    """A server's context with key and certificate, which are written to the file."""
+    """A server context with this key and certificate, which are written to the file."""
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )

@@ -1,4 +1,4 @@
-"""Faults of gift aid claims that the self-check must name."""
+"""Faults of Gift Aid claims that the self-check must report."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from tests.support.validation_faults import OLD, Fault
 
 
 async def lived(service: Service, api: Client) -> None:
-    """Drafted, submitted, paid, rejected; taken back, and off the next claim."""
+    """Create claims that are drafted, submitted, paid, rejected, withdrawn and adjusted."""
     of = await cause(service, api)
     moved, _ = await of.gift(1000), await of.gift(2000)
     await of.paid()
@@ -28,7 +28,7 @@ LIVE = f"(select donation_id from gift_aid_claim_donation where claim_id = {PAID
 
 
 def of_claims() -> Iterator[Fault]:
-    """One of each kind, and more where a check can be broken from two sides."""
+    """One fault of each kind, and more if a check can be violated on two sides."""
     for column in ("donations", "lines", "amount_minor", "deducted_minor"):
         yield Fault(
             "gift_aid_claims.totals_match", f"update gift_aid_claim set {column} = {column} + 1 where id = {PAID}"

@@ -1,4 +1,4 @@
-"""Charities that claim gift aid, for tests."""
+"""Charities that claim Gift Aid, for tests."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -26,7 +26,7 @@ ADA = Declarer("Ms", "Ada", "Byron", "12", "St James's Square", "London", "Unite
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A charity of the United Kingdom, and the partner by which gifts come to it."""
+    """A charity of the United Kingdom, and the partner through which it gets donations."""
 
     service: Service
     api: Client
@@ -38,13 +38,13 @@ class Cause:
         return uuid_of(self.service, "organisation", self.organisation)
 
     async def gift(self, amount: int = 1000, **declaration: Any) -> dict[str, Any]:
-        """A received gift of a donor with a declaration of their own."""
+        """A received donation of a donor with their own declaration."""
         user = (await factories.user(self.api))["id"]
         await declared(self.api, userId=user, **declaration)
         return await self.received(amount, userId=user)
 
     async def unclaimable_gift(self, amount: int, **changes: Any) -> dict[str, Any]:
-        """A gift with a declaration of before the rule for what HMRC takes was there."""
+        """A donation with a declaration from before HMRC's rule applied."""
         user = (await factories.user(self.api))["id"]
         async with self.service.db.write() as tx:
             user_id = uuid_of(self.service, "user", user)
@@ -57,14 +57,14 @@ class Cause:
         return await self.received(amount, userId=user)
 
     async def received(self, amount: int = 1000, **body: Any) -> dict[str, Any]:
-        """A received gift."""
+        """A received donation."""
         wanted = {"amount": amount, "currencyCode": "GBP", "organisationId": self.organisation, **body}
         made = data(await self.api.post("/v1/donations", wanted))
         await simulate(self.api, made["id"], "request")
         return await simulate(self.api, made["id"], "pay")
 
     async def draft(self, before: datetime | None = None, *, aggregate: bool = False) -> DraftResult:
-        """What is drafted for it, of all that was given until now."""
+        """Draft a claim of all donations until now."""
         self.service.clock.advance(seconds=1)
         async with self.service.db.write() as tx:
             moment = before or tx.now
@@ -73,19 +73,19 @@ class Cause:
             )
 
     async def drafted(self) -> GiftAidClaim:
-        """A draft, in which there is something."""
+        """A draft with at least one donation."""
         claim = (await self.draft()).claim
         assert claim is not None
         return claim
 
     async def submitted(self) -> GiftAidClaim:
-        """A claim that HMRC has."""
+        """A submitted claim."""
         claim = await self.drafted()
         async with self.service.db.write() as tx:
             return await gift_aid_claims.mark_submitted(tx, claim.id, "CH-1", by=BY)
 
     async def paid(self) -> GiftAidClaim:
-        """A claim that HMRC has paid."""
+        """A paid claim."""
         claim = await self.submitted()
         async with self.service.db.write() as tx:
             return await gift_aid_claims.mark_paid(tx, claim.id, None, note=None, by=BY)
@@ -98,17 +98,17 @@ class Cause:
         return lines
 
     async def adjusted(self) -> list[tuple[str, int, int]]:
-        """What has to go back, the oldest first: why, how much of the gift, and what no claim took off yet."""
+        """Amounts to return, oldest first: (reason, amount of the donation, amount not yet deducted)."""
         async with self.service.db.read() as tx:
             found = await gift_aid_claims.newest_adjustments(tx, self.id, 100)
         return [(one.reason, one.minor, one.left_minor) for one in reversed(found)]
 
 
 async def cause(service: Service, api: Client) -> Cause:
-    """A new charity."""
+    """Create a charity."""
     return Cause(service, api, await charity(service))
 
 
 def day(service: Service, back: int) -> str:
-    """A moment some days ago, as the interface takes it."""
+    """A timestamp some days ago, in the API's format."""
     return iso_timestamp(service.clock.now() - timedelta(days=back))

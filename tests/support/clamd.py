@@ -1,4 +1,4 @@
-"""What speaks clamd's language (INSTREAM) and finds the one harmless virus that everybody finds."""
+"""A server that speaks clamd's protocol (INSTREAM) and finds the harmless test virus."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,7 +10,7 @@ EICAR = rb"X5O!P%@AP[4\PZX54(P^)7CC)7}$EICAR" + b"-STANDARD-ANTIVIRUS-TEST-FILE!
 
 @dataclass
 class Daemon:
-    """A running one; ``answer`` is what it says in place of a verdict, ``seen`` all that it was sent."""
+    """A running server; ``answer`` replaces its verdict, ``seen`` is everything it received."""
 
     port: int = 0
     answer: bytes | None = None
@@ -18,11 +18,11 @@ class Daemon:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """Its URL."""
         return f"clamd://127.0.0.1:{self.port}"
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One scan."""
+        """Handle one scan."""
         if await reader.readuntil(b"\0") == b"zINSTREAM\0":
             content = b""
             while size := int.from_bytes(await reader.readexactly(4)):
@@ -36,7 +36,7 @@ class Daemon:
 
 @asynccontextmanager
 async def running(path: str | None = None) -> AsyncIterator[Daemon]:
-    """A daemon on a port of this machine, or at a socket with this path."""
+    """Serve on a port of this machine, or on a socket with this path."""
     daemon = Daemon()
     if path is None:
         server = await asyncio.start_server(daemon.serve, "127.0.0.1", 0)

@@ -1,4 +1,4 @@
-"""The service as a partner calls it, in this process, through HTTP's own messages."""
+"""Call the service as a partner does, in this process, with HTTP messages."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ from starlette.types import ASGIApp
 
 
 class Client:
-    """Calls with one key. Every method answers an ``httpx.Response``; redirects are not followed."""
+    """Calls with one key. Every method returns an ``httpx.Response``; redirects are not followed."""
 
     def __init__(self, app: ASGIApp, base_url: str, key: str | None, address: str = "127.0.0.1") -> None:
         self.key = key or ""
@@ -17,7 +17,7 @@ class Client:
         self._http = httpx.AsyncClient(transport=transport, base_url=base_url, headers=headers)
 
     async def request(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """Any request; ``options`` are those of httpx."""
+        """Send any request; ``options`` are those of httpx."""
         return await self._http.request(method, path, **options)
 
     async def get(self, path: str, *, headers: dict[str, str] | None = None, **query: Any) -> httpx.Response:
@@ -57,7 +57,7 @@ class Client:
         return await self._http.post(path, files={field: (name, content, media_type)})
 
     async def close(self) -> None:
-        """Forget cookies and connections."""
+        """Discard cookies and connections."""
         await self._http.aclose()
 
     async def _send(self, method: str, path: str, body: object, headers: dict[str, str]) -> httpx.Response:
@@ -70,6 +70,6 @@ class Client:
 
 
 def data(answer: httpx.Response) -> Any:
-    """The record or records of a success; fails with the whole answer otherwise."""
+    """The record or records of a successful response; fails with the whole response otherwise."""
     assert answer.status_code == 200, f"{answer.status_code} {answer.text}"
     return answer.json()["data"]

@@ -6,7 +6,7 @@ START = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
 
 class TestClock:
-    """Business time stands still until a test moves it, forwards only; real time is real, plus what a test adds."""
+    """Business time is fixed until a test moves it, forwards only; real time is real, plus what a test adds."""
 
     __test__ = False
 
@@ -29,28 +29,28 @@ class TestClock:
         return self._now - self._start
 
     def set_offset(self, ahead: timedelta) -> None:
-        """Take over a move of the deployment's clock."""
+        """Apply a move of the deployment's clock."""
         self._now = max(self._now, self._start + ahead)
 
     def advance(self, by: timedelta | None = None, **amount: float) -> datetime:
-        """Move business time: ``advance(hours=24)``; answers the new time."""
+        """Move business time: ``advance(hours=24)``; returns the new time."""
         step = timedelta(**amount) if by is None else by
         assert step >= timedelta(), "business time moves forwards only"
         self._now += step
         return self._now
 
     def advance_to(self, moment: datetime) -> datetime:
-        """Move business time to a moment that is not yet past."""
+        """Move business time to a future time."""
         return self.advance(moment - self._now)
 
     def set_back(self) -> None:
-        """Begin anew, for the next test of a service that stays."""
+        """Reset for the next test of a shared service."""
         self._now, self._ahead, self._wall = self._start, timedelta(), None
 
     def stop_wall(self) -> None:
-        """Let real time stand still too, until a test moves it."""
+        """Stop real time, too, until a test moves it."""
         self._wall = datetime.now(UTC)
 
     def advance_wall(self, **amount: float) -> None:
-        """Move real time: leases, limits and one-time passwords run out."""
+        """Move real time: leases, limits and one-time passwords expire."""
         self._ahead += timedelta(**amount)

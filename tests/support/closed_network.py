@@ -1,4 +1,4 @@
-"""Tests reach this machine and nothing else: an audit hook refuses every other address and name."""
+"""Restrict tests to this machine: an audit hook refuses every other address and name."""
 
 import ipaddress
 import socket
@@ -9,7 +9,7 @@ LOCAL_NAMES = frozenset({"localhost", "", "ip6-localhost"})
 
 
 class OutsideAddress(RuntimeError):
-    """A test tried to leave the machine."""
+    """A test tried to call another machine."""
 
 
 def _is_local(host: object) -> bool:
@@ -28,12 +28,12 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
         connection, address = arguments
         if connection.family in (socket.AF_INET, socket.AF_INET6) and not _is_local(address[0]):
             raise OutsideAddress(f"a test connects to {address[0]}")
-    elif event == "socket.getaddrinfo" and str(arguments[0]).endswith(".invalid"):  # RFC 6761: nobody has it
+    elif event == "socket.getaddrinfo" and str(arguments[0]).endswith(".invalid"):  # RFC 6761: never exists
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
     elif event == "socket.getaddrinfo" and not _is_local(arguments[0]):
         raise OutsideAddress(f"a test looks up {arguments[0]}")
 
 
 def close() -> None:
-    """Refuse everything outside from now on, for the life of the process."""
+    """Refuse everything outside for the life of the process."""
     sys.addaudithook(_refuse)

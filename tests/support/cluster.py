@@ -1,7 +1,7 @@
-"""Where the tests' server keeps its files; ``python -m tests.support.cluster`` removes them.
+"""Where the tests' server stores its files; ``python -m tests.support.cluster`` deletes them.
 
-In memory where there is room: most of what the server does is to make databases and drop them, some 800 files each,
-and file systems that avoid the numbers of files just deleted (ext4 without a journal) take a second for that.
+In memory if there is room: the server mostly creates and drops databases, some 800 files each, and file systems that do
+not reuse inode numbers at once (ext4 without a journal) take a second for that.
 """
 
 import os
@@ -20,7 +20,7 @@ _LEAST_FREE: Final = 6 * 2**30
 
 
 def folder(line: str | None = None) -> Path:
-    """The folder of this checkout's server; suites that run at the same time (tools/suites.py) have one each."""
+    """The folder of this checkout's server; concurrent suites (tools/suites.py) have one each."""
     line = os.environ.get("TESTS_LINE", "") if line is None else line
     stored = MEMORY / f"almoner-tests-{sha256(bytes(PROJECT)).hexdigest()[:16]}{line}"
     return stored if stored.exists() or _has_room() else PROJECT / ".cache" / f"test-cluster{line}"
@@ -36,7 +36,7 @@ if __name__ == "__main__":
             for made in {
                 postgres.stop_leftover_server(here),
                 here,
-            }:  # the server's own is elsewhere where it could not reach this one
+            }:  # the server's own folder is elsewhere if it cannot reach this one
                 shutil.rmtree(made, ignore_errors=True)
         except DatabaseUnavailable as error:
             raise SystemExit(str(error)) from None

@@ -1,4 +1,4 @@
-"""Nonprofits that are asked whether they want gifts, for tests."""
+"""Nonprofits that are asked whether they want donations, for tests."""
 
 from itertools import count
 from typing import Any
@@ -14,7 +14,7 @@ _numbers = count(1)
 async def asked(
     service: Service, api: Client, *, name: str | None = None, country: str = "USA", organisation: str | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A verification whose nonprofit is asked by rule, and the mail that it gets."""
+    """A verification whose nonprofit is asked, and the email that it gets."""
     nonprofit = organisation or await factories.nonprofit(service, name=name, country=country)
     office = f"office{next(_numbers)}@payee.example"
     await contact(service, nonprofit, office)

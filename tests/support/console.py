@@ -1,4 +1,4 @@
-"""The pages of the console, as the service loads them, and what operators do on them."""
+"""The console's pages, as the service loads them, and operators' actions on them."""
 
 import html
 import re
@@ -13,21 +13,21 @@ from tests.support.service import Service
 
 
 def console_routes(service: Service) -> list[Route]:
-    """All of them, without those for addresses that are none."""
+    """All routes, without those for unknown paths."""
     lazy = [one for one in service.services.pages if isinstance(one, LazyRoutes)]
     routes = [route for one in lazy for route in one.load_routes()]
     return [route for route in routes if route.endpoint.__module__ != error_pages.__name__]
 
 
 def words(browser: Browser) -> str:
-    """What the last page says."""
+    """The text of the last page."""
     assert browser.page is not None
     whole = re.sub(r"</?(bdi|span|code|time|a)[^>]*>", "", browser.page.text)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", whole)).split())
 
 
 async def entries(service: Service, action: str, of: str | Partner) -> int:
-    """How many audit entries with the action a partner's log has, or bear an ID: of a record, or of who did it."""
+    """The number of a partner's audit entries with this action, or with this ID as subject or actor."""
     borne = "scope = $2"
     if isinstance(of, str):
         borne = "$2 = any(array[actor_id, details ->> 'flag'] || string_to_array(subject, ' '))"
@@ -37,7 +37,7 @@ async def entries(service: Service, action: str, of: str | Partner) -> int:
 
 
 async def listed(browser: Browser, path: str, wanted: str) -> bool:
-    """Whether a list has it, on the page that is then open: one shows fifty of what all tests have left."""
+    """Whether a list contains the record, on the page then open: a page shows fifty records of all tests."""
     page = (await browser.open(path)).text
     while wanted not in page and (onward := re.search(r'href="([^"]+cursor=[^"]+)"', page)):
         page = (await browser.open(html.unescape(onward[1]))).text
@@ -45,7 +45,7 @@ async def listed(browser: Browser, path: str, wanted: str) -> bool:
 
 
 async def act(browser: Browser, path: str, **typed: str) -> str:
-    """Open the page of an act and do it; the page that it leads to."""
+    """Open an action's page and perform it; returns the page that it leads to."""
     assert (await browser.get(path)).status_code == 200, words(browser)
     answer = await browser.post(path, typed)
     assert answer.status_code == 303, words(browser)
@@ -54,7 +54,7 @@ async def act(browser: Browser, path: str, **typed: str) -> str:
 
 
 async def refused(browser: Browser, path: str, **typed: str) -> str:
-    """Try it; why it is not done."""
+    """Try an action that is refused; returns the reason."""
     assert (await browser.get(path)).status_code == 200, words(browser)
     answer = await browser.post(path, typed)
     assert answer.status_code in (409, 422), (answer.status_code, words(browser))
@@ -62,7 +62,7 @@ async def refused(browser: Browser, path: str, **typed: str) -> str:
 
 
 async def upload(browser: Browser, path: str, name: str, content: bytes, **fields: str) -> str:
-    """Post the page's form with a file; where it leads to."""
+    """Submit the page's form with a file; returns where it redirects."""
     assert (await browser.get(path)).status_code == 200, words(browser)
     answer = await browser.request(
         "POST",
@@ -76,6 +76,6 @@ async def upload(browser: Browser, path: str, name: str, content: bytes, **field
 
 
 async def closed(browser: Browser, path: str) -> str:
-    """What the page of an act says that can be done no more."""
+    """The text on the page of an action that is not available."""
     assert (await browser.get(path)).status_code == 200
     return words(browser)

@@ -1,5 +1,6 @@
-"""What one request or one piece of pure work takes of the processor: the least of several goes, so that noise does not
-count. The time is that of this thread: what a request leaves to a thread of its own has limits of its own.
+"""The processor time of one request or one piece of pure work: the minimum of several runs, to exclude noise.
+
+Only this thread counts: work in other threads has its own limits.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,17 +14,17 @@ from starlette.types import ASGIApp, Message
 PAGE_SECONDS: Final = 0.050
 SEARCH_SECONDS: Final = 0.150
 MOST_GROWTH: Final = 2.6
-"""How much more twice the input may cost."""
+"""The most that twice the input may cost, as a factor."""
 MOST_BYTES: Final = 8 * 1024 * 1024
 NOTICED_SECONDS: Final = 0.010
-"""Less than this is not looked at for how it grows: noise."""
+"""Costs below this are not checked for growth: they are noise."""
 _GOES: Final = 5
 _CHUNK: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request as a server hands it to the application."""
+    """One request as a server passes it to the application."""
 
     method: str
     path: str
@@ -35,7 +36,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an answer took, and what it was."""
+    """The cost of a response, and the response."""
 
     seconds: float
     status: int
@@ -43,7 +44,7 @@ class Cost:
 
 
 def least_seconds(work: Callable[[], object], enough: float = 0.0) -> float:
-    """The least of a few goes; no more are made once one took less than ``enough``."""
+    """The minimum of a few runs; stops once one took less than ``enough``."""
     best = float("inf")
     for _ in range(_GOES):
         began = thread_time()
@@ -55,7 +56,7 @@ def least_seconds(work: Callable[[], object], enough: float = 0.0) -> float:
 
 
 async def least_cost(app: ASGIApp, request: Request, enough: float = 0.0) -> Cost:
-    """As ``least_seconds``, of a request to the application."""
+    """Like ``least_seconds``, for a request to the application."""
     best = await _once(app, request)
     for _ in range(_GOES - 1):
         if best.seconds <= enough:
@@ -65,7 +66,7 @@ async def least_cost(app: ASGIApp, request: Request, enough: float = 0.0) -> Cos
 
 
 async def peak_bytes(app: ASGIApp, request: Request) -> int:
-    """The most memory of Python that a request takes beside its body."""
+    """The peak of Python's memory during a request, beside its body."""
     start()
     try:
         before, _ = get_traced_memory()

@@ -1,4 +1,4 @@
-"""Databases for tests: one template built by the migrations, copied in a moment for whoever needs one."""
+"""Databases for tests: a template built by the migrations, copied quickly for each test that needs one."""
 
 import asyncio
 import fcntl
@@ -27,7 +27,7 @@ _FAST = (
     "fsync = off",
     "synchronous_commit = off",
     "full_page_writes = off",
-    "plan_cache_mode = force_generic_plan",  # few rows, many connections: to plan takes far longer than to run
+    "plan_cache_mode = force_generic_plan",  # few rows, many connections: planning takes far longer than execution
 )
 _SETTINGS: Final = ";".join(
     f"alter database {{name}} set {setting} = '{value}'" for setting, value in SESSION_SETTINGS.items()
@@ -37,7 +37,7 @@ _FAR_OFF: Final = datetime(2100, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class TestDatabase:
-    """One database of its own, with the service's two roles."""
+    """A database of its own, with the service's two roles."""
 
     __test__ = False
     server: PostgresServer
@@ -45,17 +45,17 @@ class TestDatabase:
 
     @property
     def dsn(self) -> str:
-        """For the service."""
+        """The DSN of the service."""
         return self.server.url(APP, PASSWORD, self.name)
 
     @property
     def owner_dsn(self) -> str:
-        """For migrations, and for tests that look behind the service."""
+        """The DSN for migrations, and for tests that look behind the service."""
         return self.server.url(OWNER, PASSWORD, self.name)
 
 
 def _template_name() -> str:
-    """Another one for every state of the migrations, and of what is done to it here."""
+    """A name for each state of the migrations, and of the preparation here."""
     folder = Path(migrations.__file__).parent
     files = [*sorted([*folder.rglob("*.py"), *folder.rglob("*.sql")]), Path(__file__)]
     return "template_" + hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
@@ -67,7 +67,7 @@ def _name() -> str:
 
 @asynccontextmanager
 async def copied(server: PostgresServer) -> AsyncIterator[TestDatabase]:
-    """A fresh copy of the migrated template, dropped at the end."""
+    """A new copy of the migrated template, dropped at the end."""
     name = _name()
     connection = await asyncpg.connect(server.superuser_url())
     try:
@@ -75,7 +75,7 @@ async def copied(server: PostgresServer) -> AsyncIterator[TestDatabase]:
             await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
             template = await _template(server, connection)
             await connection.execute(f"create database {name} template {template} owner {OWNER} strategy file_copy")
-            await connection.execute(_SETTINGS.format(name=name))  # which are no part of a copy
+            await connection.execute(_SETTINGS.format(name=name))  # settings are not copied
         try:
             yield TestDatabase(server, name)
         finally:
@@ -86,7 +86,7 @@ async def copied(server: PostgresServer) -> AsyncIterator[TestDatabase]:
 
 @asynccontextmanager
 async def unmigrated(server: PostgresServer) -> AsyncIterator[TestDatabase]:
-    """A database with nothing in it, not even tables; dropped at the end."""
+    """An empty database without tables; dropped at the end."""
     name = _name()
     connection = await asyncpg.connect(server.superuser_url())
     try:
@@ -114,7 +114,7 @@ async def _template(server: PostgresServer, connection: "asyncpg.Connection[asyn
 
 
 async def _without_nights(owner_dsn: str) -> None:
-    """The nightly self-check, which nobody there reads, is far off: else each service begins with it."""
+    """Postpone the nightly self-check, which each service would otherwise start with."""
     owner = await asyncpg.connect(owner_dsn)
     try:
         await owner.execute("insert into schedule (name, last_run_at) values ($1, $2)", selfcheck.NIGHTLY, _FAR_OFF)
@@ -123,8 +123,8 @@ async def _without_nights(owner_dsn: str) -> None:
 
 
 async def _prepare(server: PostgresServer, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
-    """Roles, and a server that need not survive a power cut and plans each statement of a connection once."""
-    await connection.execute("set scram_iterations = 1")  # who connects pays for those of the role's password
+    """Create the roles, and configure the server for speed: no durability, statements planned once per connection."""
+    await connection.execute("set scram_iterations = 1")  # each connection would pay for more iterations
     for role in (OWNER, APP):
         if not await connection.fetchval("select true from pg_roles where rolname = $1", role):
             await connection.execute(f"create role {role} login password '{PASSWORD}'")
@@ -136,7 +136,7 @@ async def _prepare(server: PostgresServer, connection: "asyncpg.Connection[async
 
 
 async def _drop_stale(connection: "asyncpg.Connection[asyncpg.Record]", template: str) -> None:
-    """Forget what killed runs left, and templates of other migrations that nobody copies just now."""
+    """Drop the databases of killed runs, and templates of other migrations that nobody is copying."""
     names = await connection.fetch("select datname from pg_database where datname ~ '^(test|template)_[0-9a-f]'")
     for (name,) in names:
         kind, owner = name.split("_")[:2]

@@ -1,4 +1,4 @@
-"""PostgreSQL as Debian installs it, on ports of loopback: for what must work with pgBackRest and PgBouncer."""
+"""PostgreSQL as Debian installs it, on loopback ports: for tests with pgBackRest and PgBouncer."""
 
 import shutil
 import signal
@@ -24,20 +24,20 @@ _DURABLE: Final = ("listen_addresses=127.0.0.1", "wal_level=replica", "max_wal_s
 
 
 def missing(*programs: str) -> str | None:
-    """Which of the programs, besides PostgreSQL's, are not installed."""
+    """The programs that are not installed, besides PostgreSQL's."""
     absent = [name for name in programs if shutil.which(name) is None]
     absent += [] if (PROGRAMS / "postgres").exists() else [f"postgresql-{MAJOR}"]
     return f"not installed: {', '.join(absent)}" if absent else None
 
 
 def as_account() -> list[str]:
-    """Words before a program that runs as PostgreSQL's account, as ``runuser -u postgres --`` elsewhere."""
+    """The prefix of commands that run as PostgreSQL's account, like ``runuser -u postgres --`` elsewhere."""
     account = OsAccount.current()
     return ["setpriv", f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups"] if account.dropped else []
 
 
 def run(*words: str | Path, given: str | None = None) -> str:
-    """A program to its end, as PostgreSQL's account; its output."""
+    """Run a program as PostgreSQL's account; returns its output."""
     done = subprocess.run(
         [str(word) for word in words],
         input=given, capture_output=True, text=True, check=False, **OsAccount.current().popen_arguments(),
@@ -47,7 +47,7 @@ def run(*words: str | Path, given: str | None = None) -> str:
 
 
 def until(done: Callable[[], bool]) -> None:
-    """Ask until it is so."""
+    """Poll until ``done`` is true."""
     ends, pause = time.monotonic() + 100, threading.Event()
     while not done():
         assert time.monotonic() < ends
@@ -64,14 +64,14 @@ class DebianServer:
     process: "subprocess.Popen[bytes] | None" = None
 
     def create(self) -> None:
-        """New files."""
+        """Create its files."""
         OsAccount.current().chown(self.data.parent)
         run(
             PROGRAMS / "initdb", "-D", self.data, "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C"
         )
 
     def start(self, *options: str) -> None:
-        """Start it and wait until it takes connections."""
+        """Start it and wait until it accepts connections."""
         given = [word for option in (*_DURABLE, *self.options, *options) for word in ("-c", option)]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -89,11 +89,11 @@ class DebianServer:
 
     @property
     def log(self) -> Path:
-        """What it says."""
+        """Its log."""
         return self.data.with_suffix(".log")
 
     def stop(self, number: int = signal.SIGINT) -> None:
-        """End it; SIGKILL takes what it started, too, as the loss of a machine does."""
+        """Stop it; SIGKILL also kills its children, like the loss of a machine."""
         if self.process is not None and self.process.poll() is None:
             if number == signal.SIGKILL:
                 for child in psutil.Process(self.process.pid).children(recursive=True):
@@ -103,29 +103,29 @@ class DebianServer:
             self.process.wait(60)
 
     def sql(self, statement: str, database: str = "postgres") -> str:
-        """Statements as the administrator; what they answer."""
+        """Run statements as the administrator; returns their output."""
         return run(
             PROGRAMS / "psql", "-qAtX", "-v", "ON_ERROR_STOP=1", self.url("postgres", database), given=statement
         ).strip()
 
     def archive(self) -> None:
-        """Wait until all that was written is in the archive; a failed attempt is repeated after a minute."""
+        """Wait until everything written is archived; a failed attempt is repeated after a minute."""
         segment = self.sql("select pg_walfile_name(pg_switch_wal())")
         archived = f"select coalesce(last_archived_wal, '') >= '{segment}' from pg_stat_archiver"
         until(lambda: self.sql(archived) == "t")
 
     def url(self, role: str, database: str = "almoner") -> str:
-        """Its address for a role."""
+        """Its URL for a role."""
         return f"postgresql://{role}:{PASSWORD}@127.0.0.1:{self.port}/{database}"
 
     def follow(self, primary: "DebianServer", name: str) -> None:
-        """New files that stand by for another server, by a slot of its own."""
+        """Create files of a standby of another server, with its own slot."""
         shutil.rmtree(self.data, ignore_errors=True)
         run(PROGRAMS / "pg_basebackup", f"--pgdata={self.data}", "--checkpoint=fast", "--write-recovery-conf",
             f"--dbname=postgresql://postgres@127.0.0.1:{primary.port}/postgres?application_name={name}")  # fmt: skip
 
     def prepare(self) -> None:
-        """Roles, database and extension, as docs/runbooks/start.md has them."""
+        """Create roles, database and extension, as in docs/runbooks/start.md."""
         roles = "".join(f"create role {role} login password '{PASSWORD}';" for role in ROLES)
         self.sql(roles)
         self.sql("create database almoner owner almoner_owner")
@@ -134,7 +134,7 @@ class DebianServer:
 
 @contextmanager
 def debian_server(folder: Path, *options: str) -> Iterator[DebianServer]:
-    """A running server with the database of Almoner in it."""
+    """A running server with Almoner's database."""
     folder.mkdir(parents=True, exist_ok=True)
     server = DebianServer(folder / "data", options)
     server.create()

@@ -1,4 +1,4 @@
-"""Almoner as it is deployed: commands and processes with settings of their own, over a database elsewhere."""
+"""Almoner as deployed: commands and processes with their own settings, and an external database."""
 
 import base64
 import os
@@ -18,7 +18,7 @@ KEY: Final = base64.b64encode(bytes(range(32))).decode()
 
 @dataclass
 class Deployed:
-    """The settings of one deployment, and its processes. ``credentials``: variables that are not ours."""
+    """The settings of one deployment, and its processes. ``credentials``: variables of other programs."""
 
     folder: Path
     settings: dict[str, str]
@@ -28,7 +28,7 @@ class Deployed:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of its commands."""
+        """The environment of its commands."""
         own = {"ALMONER_MASTER_KEY": KEY, "ALMONER_DATA_DIR": str(self.folder / "data"), "ALMONER_HOST": "127.0.0.1"}
         given = {f"ALMONER_{name.upper()}": value for name, value in self.settings.items()}
         return {
@@ -40,7 +40,7 @@ class Deployed:
         }
 
     def command(self, *words: str, fails: bool = False) -> str:
-        """Run ``almoner``; what it said."""
+        """Run ``almoner``; returns its output."""
         done = subprocess.run(
             [ALMONER, *words], env=self.environment, capture_output=True, text=True, timeout=120, check=False
         )
@@ -54,7 +54,7 @@ class Deployed:
         return found[0]
 
     def start(self, command: str, name: str | None = None, **settings: str) -> str:
-        """A server or worker, ready: its address."""
+        """Start a server or worker and wait until it is ready; returns its address."""
         name = name or command
         port = self.ports.setdefault(name, free_port())
         given = {"ALMONER_PORT": str(port), "ALMONER_WORKER_PORT": str(port)}
@@ -73,7 +73,7 @@ class Deployed:
         raise TimeoutError((self.folder / f"{name}.log").read_text()[-2000:])
 
     def stop(self) -> None:
-        """End all processes."""
+        """Stop all processes."""
         for process in self.running.values():
             process.terminate()
         for process in self.running.values():

@@ -1,4 +1,4 @@
-"""Faults of disputes that the self-check must name."""
+"""Faults of disputes that the self-check must report."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from tests.support.validation_faults import OLD, Fault
 
 
 async def lived(service: Service, api: Client) -> None:
-    """Open, won, lost; lost after the payout, which came back."""
+    """Create disputes that are open, won, lost, and lost after a disbursement, which was returned."""
     cause = await factories.nonprofit(service)
     await verified(service, api, cause)
     paid = await settled(service, api, cause)
@@ -33,7 +33,7 @@ OPEN = "(select id from dispute where status = 'open' limit 1)"
 
 
 def of_disputes() -> Iterator[Fault]:
-    """One of each kind, and more where a check can be broken from two sides."""
+    """One fault of each kind, and more if a check can be violated on two sides."""
     for kind in ("dispute_debited", "dispute_returned", "dispute_lost", "dispute_absorbed", "dispute_recovered"):
         check = "disputes.recoveries_are_posted" if kind == "dispute_recovered" else "disputes.states_are_posted"
         one = f"(select id from ledger_transfer where kind = '{kind}' limit 1)"

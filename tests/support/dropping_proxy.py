@@ -1,4 +1,4 @@
-"""A TCP proxy that drops every connection again and again, as bad networks do."""
+"""A TCP proxy that drops every connection repeatedly, as bad networks do."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,14 +9,14 @@ from urllib.parse import urlsplit
 
 @dataclass
 class DroppingProxy:
-    """Where it listens, and how many connections it has dropped."""
+    """Its address, and how many connections it has dropped."""
 
     url: str = ""
     dropped: int = 0
     writers: set[asyncio.StreamWriter] = field(default_factory=set)
 
     def drop(self) -> None:
-        """Drop what is open, in the middle of whatever is sent."""
+        """Drop the open connections, in the middle of any transfer."""
         self.dropped += bool(self.writers)
         for writer in list(self.writers):
             writer.transport.abort()

@@ -1,4 +1,4 @@
-"""Eligibility subscriptions as a partner makes and sees them."""
+"""Eligibility subscriptions through the partner's API."""
 
 from typing import Any, Final
 from uuid import UUID
@@ -15,19 +15,19 @@ INVALID_STATE: Final = (400, "eligibility_subscription/invalid_state")
 
 
 def tag(service: Service, code: str) -> str:
-    """The id of a sub-tag."""
+    """The ID of a sub-tag."""
     return service.db.deployment.ids.text("activitysubtag", SUB_TAGS[code].id)
 
 
 def uuid(service: Service, text: str, type_: str = "eligibilitysubscription") -> UUID:
-    """Of the text of an id."""
+    """The UUID of a text ID."""
     found = service.db.deployment.ids.parse(type_, text)
     assert found is not None
     return found
 
 
 async def body_of(service: Service, rules: dict[str, str] | None = None, **more: Any) -> str:
-    """The id of a new organisation whose register says these activities."""
+    """The ID of a new organisation whose register lists these activities."""
     made = await factories.nonprofit(service, **more)
     if rules:
         await tagged(service, made, rules)
@@ -35,7 +35,7 @@ async def body_of(service: Service, rules: dict[str, str] | None = None, **more:
 
 
 async def tagged(service: Service, organisation: str, rules: dict[str, str]) -> None:
-    """What its register says that it does, from now on."""
+    """Change the activities in the organisation's register data."""
     found = assigned_tags_of(rules)
     async with service.db.write() as tx:
         await tx.execute(
@@ -48,54 +48,54 @@ async def tagged(service: Service, organisation: str, rules: dict[str, str]) -> 
 
 
 async def create(api: Client, organisation: str, *suggested: str, **body: Any) -> dict[str, Any]:
-    """A new subscription; ``suggested`` are ids or a test value."""
+    """Create a subscription; ``suggested`` are IDs or a test value."""
     given = {"organisationId": organisation, "suggestedActivitySubTags": list(suggested), **body}
     record: dict[str, Any] = data(await api.post(PATH, given))
     return record
 
 
 async def shown(api: Client, record: dict[str, Any]) -> dict[str, Any]:
-    """The record as its GET shows it now."""
+    """The record as its GET returns it now."""
     found: dict[str, Any] = data(await api.get(f"{PATH}/{record['id']}"))
     return found
 
 
 async def evaluated(service: Service, api: Client, organisation: str, *suggested: str, **body: Any) -> dict[str, Any]:
-    """A new subscription after all work that was due is done."""
+    """Create a subscription, and do all due work."""
     made = await create(api, organisation, *suggested, **body)
     await service.drain()
     return await shown(api, made)
 
 
 async def refused(api: Client, body: dict[str, Any]) -> tuple[int, str, list[str]]:
-    """Status, code and reasons of a creation that is refused."""
+    """(status, error code, reasons) of a refused creation."""
     answer = await api.post(PATH, body)
     error = answer.json()["error"]
     return answer.status_code, error["code"], error["reasons"]
 
 
 async def cancel(api: Client, record: dict[str, Any]) -> tuple[int, str]:
-    """Status, and the status of the record or the code of the refusal."""
+    """(status, status of the record or error code) of a cancellation."""
     answer = await api.post(f"{PATH}/{record['id']}/cancel")
     stated = answer.json()
     return answer.status_code, stated["data"]["status"] if "data" in stated else stated["error"]["code"]
 
 
 async def told(service: Service, api: Client) -> list[dict[str, Any]]:
-    """What the partner was told of its subscriptions, in order."""
+    """The partner's events about its subscriptions, in order."""
     await service.drain()
     events = data(await api.get("/v1/events", direction="ASC", pageSize=100))
     return [event["eventData"] for event in events if event["eventType"] == "eligibility_subscription.updated"]
 
 
 async def evidence(service: Service, record: dict[str, Any]) -> list[Evaluation]:
-    """Every decision, oldest first."""
+    """Every evaluation, oldest first."""
     async with service.db.read() as tx:
         return await evidence_store.list_evaluations(tx, uuid(service, record["id"]))
 
 
 def summary(record: dict[str, Any]) -> tuple[str | None, list[str], list[str]]:
-    """Eligibility, and the rules of what is confirmed and of what is rejected."""
+    """(eligibility, rules of confirmed tags, rules of rejected tags)."""
     results = record["results"]
     return (
         results["eligibilityStatus"],

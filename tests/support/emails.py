@@ -1,4 +1,4 @@
-"""Declared emails for tests: rendered, or sent by a carrier of the test."""
+"""Declared emails for tests: rendered, or sent by a test transport."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ async def send(
     now: datetime,
     attempt: int = 1,
 ) -> Answer:
-    """The job of an email, run once."""
+    """Run the job of an email once."""
     mailer = notifications_jobs.Mailer(db.deployment, TranslationCatalogues(), transport)
     job = Job(1, notification.kind.name, payload, attempt, 0, now, None)
     return await mailer.handler(notification)(JobContext(db), job)
@@ -42,7 +42,7 @@ def rendered(
     catalogues: TranslationCatalogues | None = None,
     brand: MailBrand | None = None,
 ) -> Mail:
-    """An email as it is sent, without what is attached."""
+    """An email as it is sent, without attachments."""
     mails = MailRenderer(deployment, notification.template.parent, catalogues)
     return mails.render_mail(
         notification.template.name,
@@ -57,7 +57,7 @@ def rendered(
 
 
 async def undeliverable(db: Database, now: datetime) -> UUID:
-    """The id of a receipt's email that a mail server has just rejected; its donation is nobody's."""
+    """The ID of a receipt's email that a mail server has just rejected; its donation does not exist."""
     one = UndeliverableEmail(uuid4(), None, "receipts.send", "ada@nowhere.example", "user unknown", True, now)
     payload = {"id": str(uuid4()), "partner": str(uuid4()), "received": iso_timestamp(now)}
     async with db.write() as tx:

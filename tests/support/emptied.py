@@ -1,8 +1,8 @@
-"""A service over a database with nothing in it, for one test after the other.
+"""A service with an empty database, reused by one test after another.
 
-To start one takes little; but each new database has every statement planned and every catalogue read anew, which is
-most of what a short test takes. So one stays, and what a test left is taken away: rows in the database, moved clocks,
-log lines, heads of the audit chains.
+Starting one is quick, but in a new database every statement is planned and every catalogue read again, which takes most
+of a short test. So one service stays, and what a test left is removed: rows, moved clocks, log lines, heads of the
+audit chains.
 """
 
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ import asyncpg
 from tests.support import card_numbers
 from tests.support.service import Service
 
-# Rows that migrations and the start of the service made are kept beside, and put back where a test changed them.
+# Rows created by migrations and the service's start are saved, and restored if a test changed them.
 _REMEMBER: Final = """
 do $$
 declare
@@ -74,7 +74,7 @@ class Emptied:
 
     @asynccontextmanager
     async def used(self) -> AsyncIterator[Service]:
-        """The service, with nothing in it."""
+        """The service, emptied."""
         yield self._service
         found = [*await card_numbers.seen_by(self._superuser), *card_numbers.in_lines(self._service.lines)]
         await self._superuser.execute(_EMPTY)
@@ -87,11 +87,11 @@ class Emptied:
 
 @asynccontextmanager
 async def emptied(service: Service) -> AsyncIterator[Emptied]:
-    """Remember how it is now, before anybody used it."""
+    """Save the service's initial state."""
     superuser = await asyncpg.connect(service.database.server.superuser_url(service.database.name))
     try:
-        await superuser.execute("set session_replication_role = replica")  # neither keys nor triggers hinder it
-        await service.drain()  # a sweeper makes its rows once, with its first sweep
+        await superuser.execute("set session_replication_role = replica")  # without foreign keys and triggers
+        await service.drain()  # a sweeper creates its rows once, with its first sweep
         await superuser.execute("update schedule set last_run_at = null where last_run_at < now() + interval '1 year'")
         await superuser.execute(_REMEMBER)
         yield Emptied(service, superuser)

@@ -1,4 +1,4 @@
-"""The one place where tests wait for something that happens in another process or task."""
+"""The one place where tests wait for another process or task."""
 
 import asyncio
 import inspect
@@ -14,7 +14,7 @@ async def eventually(check: Callable[[], Coroutine[Any, Any, T]], *, within: flo
 @overload
 async def eventually(check: Callable[[], T], *, within: float = 30.0) -> T: ...
 async def eventually(check: Callable[[], Any], *, within: float = 30.0) -> Any:
-    """The first truthy answer of ``check``. Raises the last failure once ``within`` s are over."""
+    """The first truthy result of ``check``. Raises the last failure after ``within`` seconds."""
     ends = time.monotonic() + within
     pause = 0.005
     while True:
@@ -32,5 +32,5 @@ async def eventually(check: Callable[[], Any], *, within: float = 30.0) -> Any:
 
 
 async def paced(began: float, turn: int, rate: float) -> None:
-    """Wait until turn number ``turn`` of an open loop is meant to begin: ``rate`` of them a second."""
+    """Wait until turn number ``turn`` of an open loop starts, with ``rate`` turns a second."""
     await asyncio.sleep(max(0.0, began + turn / rate - time.monotonic()))

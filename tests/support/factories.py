@@ -1,4 +1,4 @@
-"""Records for tests, made the way life makes them wherever there is such a way."""
+"""Records for tests, created through the service where possible."""
 
 from itertools import count
 from typing import Any
@@ -31,7 +31,7 @@ async def nonprofit(
     city: str | None = "Casper",
     state: str | None = "WY",
 ) -> str:
-    """The id of a new organisation; with ``partner`` one that is seen by this partner alone (settled 5)."""
+    """Create an organisation; returns its ID. ``partner``: the only partner that sees it (settled 5)."""
     number = f"{next(_numbers):09d}"
     name = name or unique("Relief Fund")
     async with service.db.write() as tx:
@@ -61,7 +61,7 @@ async def nonprofit(
 
 
 async def listed(service: Service, name: str, code: str, number: str) -> str:
-    """A published record of a registry."""
+    """Create a published record of a registry."""
     async with service.db.read() as tx:
         registry = await tx.fetchval("select id from registry where code = $1", code)
     made = await nonprofit(service, name=name, registry=registry, country="GBR")
@@ -72,33 +72,33 @@ async def listed(service: Service, name: str, code: str, number: str) -> str:
 
 
 async def category(api: Client, **body: Any) -> dict[str, Any]:
-    """A new category."""
+    """Create a category."""
     record: dict[str, Any] = data(await api.post("/v1/categories", {"name": unique("category"), **body}))
     return record
 
 
 async def user(api: Client) -> dict[str, Any]:
-    """A new user."""
+    """Create a user."""
     record: dict[str, Any] = data(await api.post("/v1/users"))
     return record
 
 
 async def subscription(api: Client, *events: str, url: str = "http://127.0.0.1:9/hooks") -> dict[str, Any]:
-    """A new webhook subscription, to every event unless some are named."""
+    """Create a webhook subscription, to every event unless some are given."""
     body = {"events": list(events) or ["*"], "url": url}
     record: dict[str, Any] = data(await api.post("/v1/webhook-subscriptions", body))
     return record
 
 
 async def session(service: Service, api: Client, *, organisation: str | None = None, **body: Any) -> dict[str, Any]:
-    """A new donation session for a nonprofit, a new one unless it is named."""
+    """Create a donation session, for a new nonprofit unless given."""
     organisation = organisation or await nonprofit(service)
     record: dict[str, Any] = data(await api.post("/v1/donation-sessions", {"organisationId": organisation, **body}))
     return record
 
 
 async def giving_link(service: Service, api: Client, **body: Any) -> dict[str, Any]:
-    """A new giving link, for a new nonprofit unless it is said for whom."""
+    """Create a giving link, for a new nonprofit unless given."""
     if "organisationIds" not in body and "categoryId" not in body:
         body["organisationIds"] = [await nonprofit(service)]
     record: dict[str, Any] = data(await api.post("/v1/giving-links", {"title": "Appeal", **body}))
@@ -106,7 +106,7 @@ async def giving_link(service: Service, api: Client, **body: Any) -> dict[str, A
 
 
 async def donation(service: Service, api: Client, *, organisation: str | None = None, **gift: Any) -> dict[str, Any]:
-    """A donation that a donor made with a card that works."""
+    """Create a donation, paid with a card that works."""
     opened = await session(service, api, organisation=organisation)
     donor = {"firstName": "Ada", "lastName": "Byron", "email": "ada@example.org", "card": CARD}
     simulated = {"id": opened["id"], "action": "donate", "amount": 2500, "currencyCode": "USD", **donor, **gift}
@@ -116,7 +116,7 @@ async def donation(service: Service, api: Client, *, organisation: str | None = 
 
 
 async def direct(service: Service, api: Client, *, organisation: str | None = None, **body: Any) -> dict[str, Any]:
-    """A direct donation for a nonprofit, a new one unless it is named."""
+    """Create a direct donation, for a new nonprofit unless given."""
     organisation = organisation or await nonprofit(service)
     given = {"amount": 2500, "currencyCode": "USD", "organisationId": organisation, **body}
     record: dict[str, Any] = data(await api.post("/v1/donations", given))
@@ -126,9 +126,9 @@ async def direct(service: Service, api: Client, *, organisation: str | None = No
 async def verification(
     service: Service, api: Client, *, organisation: str | None = None, test: str = "", **body: Any
 ) -> dict[str, Any]:
-    """A monetary donation verification of a nonprofit, a new one unless it is named; ``test``: what is to become of it.
+    """Create a monetary donation verification, of a new nonprofit unless given; ``test``: the requested outcome.
 
-    What a test value asks for is done by a job: drain, or wait.
+    A job produces the outcome of a test value: drain, or wait.
     """
     named = (organisation or await nonprofit(service)) + (f"-monetaryDonation:{test}" if test else "")
     answer = await api.post("/v1/monetary-donation-verifications", {"organisationId": named, **body})
@@ -137,9 +137,9 @@ async def verification(
 
 
 async def disbursement(service: Service, api: Client) -> dict[str, Any]:
-    """A payout: the open bucket of a gift that was settled."""
+    """Create a disbursement: the open batch of a settled donation."""
     made = await donation(service, api)
-    await service.drain()  # its receipt: what marks it as sent would hold the donation while it is collected
+    await service.drain()  # its receipt: marking it as sent would lock the donation
     data(await api.post("/v1/sandbox/simulate", {"id": made["id"], "action": "settle"}))
     await service.drain()
     found: list[dict[str, Any]] = data(await api.get("/v1/disbursements", pageSize=1))
@@ -147,7 +147,7 @@ async def disbursement(service: Service, api: Client) -> dict[str, Any]:
 
 
 async def event(service: Service, api: Client) -> dict[str, Any]:
-    """A numbered event of the partner: the last one of a donation."""
+    """A numbered event of the partner: the latest one about a donation."""
     await donation(service, api)
     await service.drain()
     found: list[dict[str, Any]] = data(await api.get("/v1/events", pageSize=1))

@@ -1,4 +1,4 @@
-"""A payment provider in memory: what a real one may do, good and bad, one call at a time."""
+"""A payment provider in memory, with the behaviour and faults of real ones, one call at a time."""
 
 import hmac
 import json
@@ -53,10 +53,10 @@ _numbers = count(1)
 
 @dataclass(slots=True)
 class FakeProvider:
-    """``name`` is also the last part of the address of its notices.
+    """``name`` is also the last part of its webhook path.
 
-    ``lose_answers``: the next calls do their work and then fail, as when the line breaks. ``refuse``: they fail before.
-    ``declines``: of a saved payment method, how each of its next charges fails.
+    ``lose_answers``: the next calls take effect and then fail, as if the connection broke. ``refuse``: they fail
+    without effect. ``declines``: how each of the next charges of a saved payment method fails.
     """
 
     name: str = "fake"
@@ -77,7 +77,7 @@ class FakeProvider:
     currencies: Collection[str] = tuple(EXPONENTS)
 
     async def create(self, order: PaymentOrder) -> ProviderPayment:
-        """A new payment, or the one of the same key; other data under the same key is refused."""
+        """Create a payment, or return the one with this key; other data with the same key is refused."""
         self._called("create")
         if order.key in self.orders:
             earlier, made = self.orders[order.key]
@@ -93,12 +93,12 @@ class FakeProvider:
         return self._answered(shown)
 
     async def fetch(self, payment: str) -> ProviderPayment:
-        """The payment as it stands."""
+        """The current payment."""
         self._called("fetch")
         return self._answered(self._known(payment))
 
     async def cancel(self, payment: str) -> ProviderPayment:
-        """End it unless it has ended or the bank is busy with it."""
+        """Cancel a payment unless it has ended or is processing."""
         self._called("cancel")
         if self._known(payment).status is ProviderStatus.OPEN:
             self.become(payment, ProviderStatus.CANCELLED)
@@ -138,19 +138,19 @@ class FakeProvider:
         return self._answered(self.payments[made[0]]) if made else None
 
     async def fetch_payment_method(self, customer: str, payment_method: str) -> SavedPaymentMethod | None:
-        """A saved payment method as it stands."""
+        """The current data of a saved payment method."""
         self._called("fetch_payment_method")
         method = self.methods.get(payment_method)
         return self._answered(method if method is not None and method.customer == customer else None)
 
     async def delete_payment_method(self, customer: str, payment_method: str) -> None:
-        """Delete it."""
+        """Delete a saved payment method."""
         self._called("delete_payment_method")
         if payment_method in self.methods and self.methods[payment_method].customer == customer:
             del self.methods[payment_method]
 
     async def create_setup(self, order: SetupOrder) -> ProviderSetup:
-        """A page that saves a payment method, or the one of the same key."""
+        """Create a page that saves a payment method, or return the one with this key."""
         self._called("create_setup")
         found = next((setup for asked, setup in self.setups.values() if asked.key == order.key), None)
         if found is None:
@@ -162,14 +162,14 @@ class FakeProvider:
         return self._answered(found)
 
     async def fetch_setup(self, setup: str) -> ProviderSetup:
-        """How it stands."""
+        """The current state of a setup page."""
         self._called("fetch_setup")
         if setup not in self.setups:
             raise NoSuchPayment(setup)
         return self._answered(self.setups[setup][1])
 
     async def refund(self, payment: str, key: str, money: Money) -> ProviderRefund:
-        """Send money back, once for each key and never more than was paid."""
+        """Refund money, once for each key and never more than was paid."""
         self._called("refund")
         paid = self._known(payment)
         if key in self.refunds:
@@ -188,13 +188,13 @@ class FakeProvider:
         return self._answered(made)
 
     async def disputes(self, payment: str) -> list[ProviderDispute]:
-        """Those of the payment, oldest first."""
+        """The disputes of the payment, oldest first."""
         self._called("disputes")
         self._known(payment)
         return self._answered(list(self.disputed.get(payment, ())))
 
     async def submit_evidence(self, dispute: str, evidence: DisputeEvidence) -> None:
-        """Take it once; other evidence under the same key is refused."""
+        """Submit evidence once; other evidence with the same key is refused."""
         self._called("submit_evidence")
         payment, found = next(
             ((payment, one) for payment, disputes in self.disputed.items() for one in disputes if one.id == dispute),
@@ -212,7 +212,7 @@ class FakeProvider:
         self._answered(taken)
 
     def parse_webhook(self, headers: Mapping[str, str], body: bytes, at: datetime) -> ProviderEvent:
-        """Signature and age are checked as every provider's are."""
+        """Parse a webhook; its signature and age are checked as with every provider."""
         moment, _, given = headers.get("provider-signature", "").partition(",v1=")
         moment = moment.removeprefix("t=")
         if not moment.isdigit() or given != _signature(moment, body) or abs(at.timestamp() - int(moment)) > 300:
@@ -226,19 +226,19 @@ class FakeProvider:
             raise WebhookRefused("the body is no notice") from error
 
     def become(self, payment: str, status: ProviderStatus, **changed: Any) -> ProviderPayment:
-        """Something happens to a payment at the provider."""
+        """Set a payment's status."""
         self.payments[payment] = replace(self.payments[payment], status=status, **changed)
         return self.payments[payment]
 
     def pay_with_card(self, payment: str, **changed: Any) -> ProviderPayment:
-        """The donor pays."""
+        """Pay as the donor."""
         attempts = self.payments[payment].attempts + 1
         saves = any(made == payment and order.save_for for order, made in reversed(self.orders.values()))
         saved = {"payment_method": self._save_card()} if saves else {}
         return self.become(payment, ProviderStatus.SUCCEEDED, **{"attempts": attempts, **saved, **changed})
 
     def save_with_card(self, setup: str) -> ProviderSetup:
-        """The donor saves a card."""
+        """Save a card as the donor."""
         order, made = self.setups[setup]
         done = replace(made, status=ProviderStatus.SUCCEEDED, payment_method=self._save_card())
         self.setups[setup] = (order, done)
@@ -253,7 +253,7 @@ class FakeProvider:
         return saved
 
     def open_dispute(self, payment: str, at: datetime, minor: int | None = None) -> ProviderDispute:
-        """The donor's bank wants the payment back, or ``minor`` of it."""
+        """Open a dispute of the payment, or of ``minor`` of it."""
         money = self._known(payment).money
         amount = money if minor is None else Money(minor, money.currency)
         opened = ProviderDispute(
@@ -269,12 +269,12 @@ class FakeProvider:
         return opened
 
     def decide_dispute(self, payment: str, outcome: DisputeStatus) -> None:
-        """The newest dispute of a payment is won or lost."""
+        """Decide the newest dispute of a payment."""
         *earlier, newest = self.disputed[payment]
         self.disputed[payment] = [*earlier, replace(newest, status=outcome, evidence_due_at=None)]
 
     def only(self) -> str:
-        """The id of the one payment there is."""
+        """The ID of the only payment."""
         (made,) = self.payments
         return made
 
@@ -299,7 +299,7 @@ class FakeProvider:
 def notice(
     payment: str, kind: str = "payment.succeeded", *, event: str | None = None, at: datetime, live: bool = False
 ) -> tuple[bytes, dict[str, str]]:
-    """Body and headers of a signed notice."""
+    """(body, headers) of a signed webhook."""
     body = json.dumps(
         {"id": event or f"tpe_{next(_numbers)}", "type": kind, "payment": payment, "livemode": live}
     ).encode()

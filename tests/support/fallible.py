@@ -1,4 +1,4 @@
-"""A database whose process is gone now and then, for tests."""
+"""A database whose process crashes from time to time, for tests."""
 
 import random
 from collections.abc import AsyncIterator
@@ -9,19 +9,19 @@ from almoner.platform.database.transactions import Database, Tx
 
 
 class Crash(Exception):
-    """The process is gone."""
+    """The process has crashed."""
 
 
 _dead: ContextVar[bool] = ContextVar("dead", default=False)
 
 
 def revive() -> None:
-    """Another process goes on in this task."""
+    """Another process continues in this task."""
     _dead.set(False)
 
 
 class Fallible(Database):
-    """Now and then the process is gone before a commit, or right after; and stays gone until its task ends."""
+    """Sometimes the process crashes before a commit, or right after it, and stays down until its task ends."""
 
     chance = random.Random(0)
     share = 0.0
@@ -29,7 +29,7 @@ class Fallible(Database):
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
-        """As a database's, if the process lives."""
+        """Like a database's, unless the process is down."""
         self._boundary()
         async with super().write() as tx:
             yield tx

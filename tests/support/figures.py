@@ -1,4 +1,4 @@
-"""How much a test does: bounded counts in `make test`, full ones in `make soak`, which also writes what it saw."""
+"""How much a test does: bounded counts in `make test`, full ones in `make soak`, which also writes a report."""
 
 import platform
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ class Figures:
     seed: int
 
     def count(self, bounded: int, full: int) -> int:
-        """Rounds to run."""
+        """The number of rounds to run."""
         return full if self.soak else bounded
 
     def write(self, name: str, title: str, *findings: str) -> None:
-        """Keep what a full run saw as ``docs/evidence/<name>.md``."""
+        """Write the report of a full run to ``docs/evidence/<name>.md``."""
         if not self.soak:
             return
         EVIDENCE.mkdir(parents=True, exist_ok=True)

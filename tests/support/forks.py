@@ -1,8 +1,8 @@
-"""Commands of ``almoner`` as processes of their own that need not import it again: a second of work for each one.
+"""``almoner`` commands as processes that need not import it again, which takes a second each.
 
-A process that has imported every command (``python -m tests.support.forks``) waits; for each one typed, it makes a
-copy of itself, which is given its own words, environment and streams, does the command as ``python -m almoner`` does
-and ends as that ends. It begins with the first command of a run of tests and ends with it.
+A process that has imported every command (``python -m tests.support.forks``) waits. For each command it forks a copy of
+itself, which gets its own arguments, environment and streams, runs the command like ``python -m almoner`` and exits
+with its status. It starts with the first command of a test run and ends with it.
 """
 
 import atexit
@@ -25,11 +25,11 @@ from almoner.cli import failures, terminal
 
 _BEGIN: Final = b"b"
 _STREAMS: Final = 3
-"""Standard input, the output and errors as one, and the socket that brings the words and tells the status."""
+"""Standard input, output and errors as one, and the socket for arguments and the status."""
 
 
 def run(words: Sequence[str], environment: Mapping[str, str], typed: str = "") -> tuple[int, str]:
-    """Do a command; its status as a shell shows it, and all that it printed. ``typed`` is short."""
+    """Run a command; returns (exit status as in a shell, output). ``typed``: short standard input."""
     ours, other = socket.socketpair()
     stdin, feeding = os.pipe()
     printing, stdout = os.pipe()
@@ -52,7 +52,7 @@ _TURN: Final = threading.Lock()
 
 @cache
 def _waiting() -> socket.socket:
-    """To the process that waits."""
+    """The socket to the waiting process."""
     ours, other = socket.socketpair()
     command = [sys.executable, "-m", "tests.support.forks", str(other.fileno())]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
@@ -75,8 +75,8 @@ def _all(sender: socket.socket) -> bytes:
 
 
 def _next(control: socket.socket) -> bool:
-    """Wait for commands and begin each; True in the process that is to do one, False when nobody asks any more."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how those ended that wait for a command
+    """Wait for commands and fork for each; True in the process that runs one, False once the socket is closed."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks
     while True:
         started, streams, _, _ = socket.recv_fds(control, len(_BEGIN), _STREAMS)
         if not started:
@@ -89,7 +89,7 @@ def _next(control: socket.socket) -> bool:
 
 
 def _begin(stdin: int, stdout: int, told: int) -> bool:
-    """A process that does the command, and this one, which tells how that ended."""
+    """Fork the process of a command, and one that reports its status."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     with socket.socket(fileno=told) as caller:
         words, environment = json.loads(_all(caller))
@@ -114,9 +114,9 @@ def main() -> None:
     group = typer.main.get_command(terminal.commands)
     assert isinstance(group, TyperGroup)
     assert list(group.commands.values())
-    assert failures.explain_error(EOFError()) is None  # imported, too
+    assert failures.explain_error(EOFError()) is None  # imports the module, too
     assert threading.active_count() == 1, "a copy has one thread"
-    gc.freeze()  # looked through once, not by every copy
+    gc.freeze()  # garbage collection skips what is loaded, in every copy
     if _next(socket.socket(fileno=int(sys.argv[1]))):
         terminal.main()
 

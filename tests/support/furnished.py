@@ -1,4 +1,4 @@
-"""An embedded database with a small register: `almoner run` loads its samples over none, most of a first start."""
+"""An embedded database with a small register: without one `almoner run` loads its samples, most of a first start."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from tests.support.written_register import Loader, Written, entry
 
 
 def furnish(data_dir: Path, *names: str) -> None:
-    """Make the database of a data folder, with nonprofits of the United States that bear these names."""
+    """Create the database of a data folder, with nonprofits of the United States with these names."""
     with local.complete_settings(read_settings(data_dir=data_dir)) as complete:
         migrations.migrate(complete.owner_dsn)
         asyncio.run(_load(complete, data_dir, names))

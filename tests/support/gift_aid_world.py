@@ -1,4 +1,4 @@
-"""A world of declarations, gifts, refunds and claims in any order, beside a model that counts pound by pound."""
+"""Declarations, donations, refunds and claims in random order, beside a model that counts every pound."""
 
 import random
 from contextlib import suppress
@@ -29,7 +29,7 @@ HOME = Declarer("Ms", "Ada", "Byron", "12", "St James's Square", "London", "Unit
 
 @dataclass(slots=True)
 class Said:
-    """A declaration as the model knows it."""
+    """A declaration in the model."""
 
     id: str
     start: datetime
@@ -37,16 +37,16 @@ class Said:
     cancelled: datetime | None = None
 
     def covers(self, moment: datetime) -> bool:
-        """By the words of the guide."""
+        """Whether the declaration covers the time, by the guide's rules."""
         ends = [end for end in (self.end, self.cancelled) if end is not None]
         return self.start <= moment and all(moment < end for end in ends)
 
 
 @dataclass(slots=True)
 class Given:
-    """A received gift as the model knows it. ``page``: where it was given, None for a direct one.
+    """A received donation in the model. ``page``: where it was made, None for a direct one.
 
-    ``disputed``: its donor's bank wants it back; ``judged``: and has decided.
+    ``disputed``: its donor's bank disputes it; ``judged``: the dispute is decided.
     """
 
     id: str
@@ -61,18 +61,18 @@ class Given:
 
     @property
     def left(self) -> int:
-        """What has not gone back."""
+        """The amount that was not refunded."""
         return self.amount - self.refunded
 
     @property
     def standing(self) -> int:
-        """What gift aid is due on."""
+        """The amount on which Gift Aid is due."""
         return self.left if self.declaration else 0
 
 
 @dataclass(slots=True)
 class World:
-    """One donor, some charities and a nonprofit abroad, in a service of their own partner."""
+    """One donor, some charities and a foreign nonprofit, with a partner of their own."""
 
     service: Service
     api: Client
@@ -84,7 +84,7 @@ class World:
     names: int = 0
 
     async def open(self) -> None:
-        """The donor and the charities; the last one is none of the United Kingdom."""
+        """Create the donor and the charities; the last one is not in the United Kingdom."""
         self.user = (await factories.user(self.api))["id"]
         self.causes = [await cause(self.service, self.api) for _ in range(2)]
         self.causes.append(Cause(self.service, self.api, await factories.nonprofit(self.service)))
@@ -92,7 +92,7 @@ class World:
         self.said.append(Said(made["id"], self.service.clock.now() - 1000 * DAY, None))
 
     async def declare(self) -> None:
-        """From some day of the past or the future on, for good or until some day."""
+        """Declare from a past or future day on, with or without an end."""
         now = self.service.clock.now()
         start = now + self.chance.randint(-20, 5) * DAY
         end = start + self.chance.randint(1, 30) * DAY if self.chance.random() < 0.5 else None
@@ -105,7 +105,7 @@ class World:
         self.said.append(Said(made["id"], start, end))
 
     async def cancel(self) -> None:
-        """A declaration is cancelled from now on or from an earlier day."""
+        """Cancel a declaration from now on or from an earlier day."""
         living = [one for one in self.said if one.cancelled is None]
         if not living:
             return
@@ -119,7 +119,7 @@ class World:
                 one.declaration = None
 
     async def give(self) -> None:
-        """A gift for one of them: it bears the newest declaration that covers it, if its charity may claim."""
+        """Donate to one of them: the newest declaration that covers the donation applies, if its charity may claim."""
         at = self.chance.randrange(3)
         amount = self.chance.choice((400, 1001, 2000))
         made = await self.causes[at].received(amount, userId=self.user)
@@ -130,7 +130,7 @@ class World:
         self.gifts.append(Given(made["id"], now, amount, at, expected))
 
     async def give_on_a_page(self) -> None:
-        """As the user of a session, covered as any gift of theirs, or declaring on the page for this gift alone."""
+        """Donate on a page as a session's user; covered like any donation of theirs, or declared for it only."""
         at, known = self.chance.randrange(3), self.chance.random() < 0.5
         amount = self.chance.choice((1001, 2000))
         body = {"userId": self.user} if known else {}
@@ -148,7 +148,7 @@ class World:
         self.gifts.append(Given(made["id"], now, amount, at, made["giftAidId"], page=page))
 
     async def dispute(self) -> None:
-        """A donor's bank wants back what is left of a gift by card."""
+        """Dispute the rest of a card donation."""
         found = [one for one in self.gifts if one.page and one.left and not one.disputed and not one.judged]
         if found:
             chosen = self.chance.choice(found)
@@ -159,7 +159,7 @@ class World:
             chosen.disputed = True
 
     async def judge(self) -> None:
-        """A donor's bank decides."""
+        """Decide a dispute."""
         if found := [one for one in self.gifts if one.disputed]:
             await self._judge(self.chance.choice(found))
 
@@ -173,7 +173,7 @@ class World:
             chosen.refunded = chosen.amount
 
     async def refund(self) -> None:
-        """All or a part of a gift goes back."""
+        """Refund a donation in full or in part."""
         left = [one for one in self.gifts if one.left and not one.disputed]
         if not left:
             return
@@ -189,7 +189,7 @@ class World:
         chosen.refunded += minor
 
     async def reassign(self) -> None:
-        """A gift goes to another organisation; it loses its declaration for good, which names the first."""
+        """Reassign a donation; it loses its declaration for good, which names the first charity."""
         if not (found := [one for one in self.gifts if not one.disputed]):
             return
         chosen, at = self.chance.choice(found), self.chance.randrange(3)
@@ -200,12 +200,12 @@ class World:
         chosen.declaration = None
 
     async def draft(self) -> None:
-        """One of the charities drafts a claim, if there is something to claim."""
-        with suppress(GiftAidClaimError):  # it has a draft
+        """Draft a claim of one of the charities, if there is anything to claim."""
+        with suppress(GiftAidClaimError):  # it has a draft already
             await self.chance.choice(self.causes[:2]).draft()
 
     async def move(self) -> None:
-        """Something becomes of one of the claims."""
+        """Move one of the claims on."""
         claims = [one for one in await self.claims() if one.status in ("drafted", "submitted")]
         if not claims:
             return
@@ -221,15 +221,15 @@ class World:
                 await gift_aid_claims.mark_rejected(tx, claim.id, "anew", by=BY)
 
     async def pass_time(self) -> None:
-        """Some days pass."""
+        """Let some days pass."""
         self.service.clock.advance(self.chance.randint(1, 4) * DAY)
 
     async def tell(self) -> None:
-        """What happened is told."""
+        """Dispatch the events."""
         await self.service.drain()
 
     async def step(self) -> None:
-        """Anything of it."""
+        """Do a random step."""
         moves = {
             self.give: 4,
             self.give_on_a_page: 3,
@@ -249,12 +249,12 @@ class World:
         self.service.clock.advance(seconds=1)
 
     async def claims(self) -> list[GiftAidClaim]:
-        """Those of the charities."""
+        """The charities' claims."""
         async with self.service.db.read() as tx:
             return [one for of in self.causes[:2] for one in await gift_aid_claims.newest_claims(tx, of.id, 1000)]
 
     async def settle(self) -> None:
-        """Banks decide, all that is under way is paid, all that can be claimed is claimed, until nothing is left."""
+        """Decide disputes, pay open claims and claim everything, until nothing is left."""
         for one in self.gifts:
             if one.disputed:
                 await self._judge(one)
@@ -272,7 +272,7 @@ class World:
                     await gift_aid_claims.mark_paid(tx, drafted.claim.id, None, note=None, by=BY)
 
     async def position(self, of: Cause) -> tuple[int, int]:
-        """What HMRC has paid a charity for, less what was taken off; and what is still to be taken off."""
+        """(what HMRC has paid a charity, less deductions; what is still to be deducted)."""
         async with self.service.db.read() as tx:
             claims = [one for one in await gift_aid_claims.newest_claims(tx, of.id, 1000) if one.status == "paid"]
             paid: set[UUID] = {one.id for one in claims}
@@ -280,7 +280,7 @@ class World:
         return sum(one.minor - one.deducted_minor for one in claims), sum(one.left_minor for one in left)
 
     async def expect(self) -> None:
-        """HMRC has paid for what stands, to the penny; the interface shows what the model knows."""
+        """Check that HMRC has paid the exact amount, and that the API agrees with the model."""
         for at, of in enumerate(self.causes[:2]):
             paid, left = await self.position(of)
             assert paid - left == sum(one.standing for one in self.gifts if one.charity == at)

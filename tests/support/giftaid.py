@@ -19,11 +19,11 @@ PERSON = {
 
 
 async def declared(api: Client, **body: Any) -> dict[str, Any]:
-    """A new declaration."""
+    """Create a declaration."""
     made: dict[str, Any] = data(await api.post("/v1/gift-aid", {**PERSON, **body}))
     return made
 
 
 async def charity(service: Service, **given: Any) -> str:
-    """A charity of the United Kingdom."""
+    """Create a charity in the United Kingdom."""
     return await factories.nonprofit(service, country="GBR", **given)

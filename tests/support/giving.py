@@ -1,4 +1,4 @@
-"""Donors for tests: sessions, gifts and payments at the provider in memory, through the flows that life uses."""
+"""Donors for tests: sessions, donations and payments at the provider in memory, through the real flows."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -28,7 +28,7 @@ from tests.support.service import Service
 
 
 def gift(amount: int = 2500, currency: str = "USD", **changed: Any) -> DonationDetails:
-    """What a donor gives."""
+    """The details of a donation."""
     donor = {"first_name": "Ada", "last_name": "Byron", "email": "ada@example.org", **changed}
     return DonationDetails(Money(amount, currency), consented=donor.pop("consented", True), anonymous=False, **donor)
 
@@ -45,7 +45,7 @@ class Giving:
 
     @property
     def work(self) -> PaymentContext:
-        """What the flows work with."""
+        """The dependencies of the payment flows."""
         return PaymentContext(self.service.db, self.provider)
 
     async def disputed(self, payment: str) -> None:
@@ -56,24 +56,24 @@ class Giving:
 
     async def refunded(self, payment: str, refund: str) -> None:
         """Handle a webhook about a refund."""
-        looks = cast("RefundStatusReader", self.provider)  # the provider in memory tells of none
+        looks = cast("RefundStatusReader", self.provider)  # the provider in memory reports no later failures
         await refunds_flows.handle_provider_webhook(RefundContext(self.service.db, looks), payment, refund)
 
     async def begin(self, chosen: DonationDetails | None = None) -> SessionDonation:
-        """The donor goes on to pay."""
+        """Continue to the payment as the donor."""
         return await donations_flows.start_payment(self.work, self.session_id, chosen or gift())
 
     async def come_back(self) -> SessionDonation:
-        """The browser returns from the provider."""
+        """Return from the provider as the donor's browser."""
         return await donations_flows.handle_provider_return(self.work, self.session_id)
 
     async def notify(self, payment: str, kind: str = "payment.succeeded", **told: Any) -> httpx.Response:
-        """The provider sends a notice."""
+        """Send the provider's webhook."""
         body, headers = notice(payment, kind, at=told.pop("at", self.service.clock.real_now()), **told)
         return await self.post(body, headers)
 
     async def post(self, body: bytes, headers: dict[str, str], *, to: str = "fake") -> httpx.Response:
-        """Anything sent to the address of the provider's notices."""
+        """Post anything to the provider's webhook URL."""
         edge = EdgeMiddleware(
             Router(webhook_routes(self.work, self.disputed, self.refunded)),
             self.service.services.telemetry,
@@ -92,11 +92,11 @@ class Giving:
         return found
 
     async def status(self) -> str:
-        """Of the session, as the partner reads it."""
+        """The session's status in the API."""
         return str(data(await self.api.get(f"/v1/donation-sessions/{self.session['id']}"))["status"])
 
     async def events(self) -> list[str]:
-        """The types of the partner's events of donations, in the order in which they were written."""
+        """The types of the partner's donation events, in the order written."""
         return [one for one in await self.all_events() if one.startswith("donation.")]
 
     async def all_events(self) -> list[str]:
@@ -109,7 +109,7 @@ class Giving:
         return [row["type"] for row in rows]
 
     async def held(self) -> list[tuple[str, int, str]]:
-        """Reason, amount and currency of the money that had to be held."""
+        """(reason, amount, currency) of unallocated payments."""
         async with self.service.db.read() as tx:
             rows = await tx.fetch(
                 "select reason, amount_minor, currency from unallocated_payment "
@@ -119,7 +119,7 @@ class Giving:
         return [tuple(row) for row in rows]
 
     async def sweep(self) -> int:
-        """Cancel what was abandoned."""
+        """Cancel abandoned payments."""
         async with self.service.db.write() as tx:
             return await donations.cancel_abandoned_donations(tx)
 

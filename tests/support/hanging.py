@@ -1,4 +1,4 @@
-"""What a test that hangs waits for: its tasks, and the statements of the database, told before it is given up."""
+"""Report what a hanging test waits for, its tasks and database statements, before it is ended."""
 
 import asyncio
 import gc
@@ -26,7 +26,7 @@ servers: Final[list[PostgresServer]] = []
 
 @contextmanager
 def watched(name: str, out: TextIO | None = None) -> Iterator[None]:
-    """Tell about the test when it takes too long."""
+    """Report on the test if it takes too long."""
     timer = threading.Timer(TOLD_AFTER_SECONDS, tell, (name, out or sys.__stderr__ or sys.stderr))
     timer.daemon = True
     timer.start()
@@ -37,7 +37,7 @@ def watched(name: str, out: TextIO | None = None) -> Iterator[None]:
 
 
 def tell(name: str, out: TextIO) -> None:
-    """Every unfinished task with its stack, then what each backend of each server does."""
+    """Write every unfinished task with its stack, then what each backend of each server is doing."""
     print(f"\n{name} takes more than {TOLD_AFTER_SECONDS:.0f} s", file=out)
     for found in gc.get_objects():
         if isinstance(found, asyncio.Task) and not found.done():

@@ -1,6 +1,6 @@
-"""Under a resolver that never answers: what our own peers wait for, and what everybody else notices.
+"""Measure, with a resolver that never responds, how long our own services' names take, and the effect on others.
 
-To be run as root in mount namespaces of its own: ``unshare --mount python -m tests.support.hanging_resolver``.
+Run it as root in its own mount namespace: ``unshare --mount python -m tests.support.hanging_resolver``.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ OF_EACH = 24
 
 
 def hang() -> socket.socket:
-    """Let the system's resolver ask a server that takes questions and says nothing."""
+    """Let the system's resolver ask a server that never responds."""
     mute = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     mute.bind((MUTE, 53))
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as conf:
@@ -40,14 +40,14 @@ def hang() -> socket.socket:
 
 
 async def took(work: Callable[[], Awaitable[object]]) -> float:
-    """Seconds."""
+    """The duration of the work in seconds."""
     began = time.monotonic()
     await work()
     return time.monotonic() - began
 
 
 async def fails(work: Awaitable[object], *kinds: type[Exception]) -> bool:
-    """Whether it ends as it may."""
+    """Whether the work fails in an expected way."""
     try:
         await work
     except kinds:
@@ -56,12 +56,12 @@ async def fails(work: Awaitable[object], *kinds: type[Exception]) -> bool:
 
 
 async def empty() -> AsyncIterator[bytes]:
-    """A file."""
+    """An empty file."""
     yield b"x"
 
 
 async def main() -> dict[str, float]:
-    """What was measured."""
+    """The measurements."""
     mails = SmtpTransport("smtp://mail.hangs.example:587", "Giving <giving@example.org>", SystemClock())
     stripe = StripeConnection("sk_test_" + "0" * 24, "https://api.hangs.example", retries=0)
     scanner = ClamdScanner("clamd://scanner.hangs.example:3310")

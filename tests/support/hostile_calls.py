@@ -1,4 +1,4 @@
-"""Calls of every declared endpoint with hostile texts in each of its free parameters and members; hostile bodies."""
+"""Calls of every declared endpoint with hostile texts in each free parameter and member, and hostile bodies."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -12,11 +12,11 @@ from tests.support.hostile_text import SHAPES
 from tests.support.service import Service, Tenant
 
 LONGEST_TARGET: Final = 16_000
-"""Characters of an address, of which a server takes no more (platform.http)."""
+"""The longest URL in characters that a server accepts (platform.http)."""
 UNBOUNDED: Final = 20_000
-"""For members without a declared length."""
+"""The length for members without a declared maximum."""
 ONE_BY_ONE: Final = ("one word", "digits", "hyphens", "letters", "brackets", "blanks", "ligatures", "mixed", "host")
-"""Shapes of a member that is the only hostile one: the others let it through to what is done with it."""
+"""Shapes for a single hostile member: validation of the others passes, so that it is processed."""
 
 BODIES: Final[dict[str, Callable[[int], str]]] = {
     "lists in lists": lambda n: "[" * n,
@@ -33,7 +33,7 @@ BODIES: Final[dict[str, Callable[[int], str]]] = {
 
 
 def address(service: Service, endpoint: Endpoint, known: Mapping[str, str]) -> str:
-    """Of a known record, else of one that is not there; texts in the path are hostile."""
+    """The URL of a known record, else of a missing one; texts in the path are hostile."""
     path = endpoint.path
     for name, mark in endpoint.path_parameters.items():
         path = path.replace(
@@ -43,7 +43,7 @@ def address(service: Service, endpoint: Endpoint, known: Mapping[str, str]) -> s
 
 
 async def records(service: Service, api: Client) -> dict[str, str]:
-    """One record of many types, by the type: their calls do what they are for."""
+    """One record of many types, by type, so that calls take effect."""
     organisation = {"organisationId": await factories.nonprofit(service)}
     person = {"firstName": "test_accept", "lastName": "Byron", "email": "ada@example.org", **organisation}
     bodies: dict[str, dict[str, Any]] = {
@@ -65,7 +65,7 @@ async def records(service: Service, api: Client) -> dict[str, str]:
 
 
 def headers(tenant: Tenant) -> dict[str, str]:
-    """Of a call with a secret key and a body."""
+    """The headers of a call with a secret key and a body."""
     return {"authorization": f"Bearer {tenant.secret}", "content-type": "application/json"}
 
 
@@ -82,7 +82,7 @@ def _longest(schema: dict[str, Any], otherwise: int) -> int:
 
 
 def query_requests(operation: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """Each free parameter alone at its longest, then all parameters together, as long as an address may be."""
+    """Each free parameter alone at its longest, then all parameters together, up to the longest URL."""
     declared = [one for one in operation.get("parameters", ()) if one["in"] == "query"]
     for shape, make in SHAPES.items():
         for one in declared:
@@ -97,7 +97,7 @@ def query_requests(operation: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
 
 
 def body_requests(operation: dict[str, Any], components: dict[str, Any], known: dict[str, str]) -> Iterator[Any]:
-    """The example with all that is free text in it at its longest."""
+    """The example with every free text at its longest."""
     content = operation.get("requestBody", {}).get("content", {}).get("application/json")
     if content is None:
         return

@@ -1,4 +1,4 @@
-"""Files that somebody would rather not receive: 200 and more, each with what may become of it (U2)."""
+"""Over 200 hostile files, each with its allowed outcomes (U2)."""
 
 import struct
 import zipfile
@@ -15,12 +15,12 @@ from tests.support.hostile_pdfs import SCRIPT
 
 JPEG, PNG, PDF = "image/jpeg", "image/png", "application/pdf"
 Fate = Literal["refused", "flagged", "made harmless"]
-"""``flagged``: taken for a person to look at. ``made harmless``: refused, or written anew without what was in it."""
+"""``flagged``: accepted for review. ``made harmless``: refused, or rewritten without the harmful part."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostileFile:
-    """One file, the type it claims, and its fate."""
+    """One file, the type it claims, and its outcome."""
 
     name: str
     declared: str
@@ -29,7 +29,7 @@ class HostileFile:
 
 
 def archive() -> bytes:
-    """A zip."""
+    """A ZIP file."""
     made = BytesIO()
     with zipfile.ZipFile(made, "w") as file:
         file.writestr("index.html", SCRIPT)
@@ -37,14 +37,14 @@ def archive() -> bytes:
 
 
 def picture(kind: str = "JPEG", mode: str = "RGB", size: tuple[int, int] = (60, 40), **given: object) -> bytes:
-    """An image with something to see."""
+    """An image with visible content."""
     made = BytesIO()
     Image.linear_gradient("L").resize(size).convert(mode).save(made, kind, **given)
     return made.getvalue()
 
 
 HONEST = {JPEG: picture(), PNG: picture("PNG"), PDF: hostile_pdfs.plain(2)}
-"""A file of each type that has nothing wrong with it."""
+"""A valid file of each type."""
 
 PAYLOADS = {
     "a zip": archive(),
@@ -89,29 +89,29 @@ OTHERS = {
 
 
 def chunk(kind: bytes, content: bytes) -> bytes:
-    """Of a PNG."""
+    """A PNG chunk."""
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
 def png(width: int, height: int, *more: bytes, data: bytes | None = None, depth: int = 8, colour: int = 2) -> bytes:
-    """A PNG by hand."""
+    """A PNG written by hand."""
     head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0))
     rows = zlib.compress(bytes(min(height, 4) * (min(width, 8000) * 3 + 1))) if data is None else data
     return b"\x89PNG\r\n\x1a\n" + head + b"".join(more) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
 def segment(marker: int, content: bytes) -> bytes:
-    """Of a JPEG."""
+    """A JPEG segment."""
     return b"\xff" + bytes([marker]) + struct.pack(">H", len(content) + 2) + content
 
 
 def with_segments(*segments: bytes) -> bytes:
-    """The honest JPEG with more behind its first two bytes."""
+    """The valid JPEG with further segments after its first two bytes."""
     return HONEST[JPEG][:2] + b"".join(segments) + HONEST[JPEG][2:]
 
 
 def corpus() -> Iterator[HostileFile]:
-    """All of them."""
+    """All hostile files."""
     yield from _of_two_kinds()
     yield from _of_other_kinds()
     yield from _cut_off()
@@ -129,7 +129,7 @@ def corpus() -> Iterator[HostileFile]:
 def _of_two_kinds() -> Iterator[HostileFile]:
     for declared, honest in HONEST.items():
         for name, payload in PAYLOADS.items():
-            harmless: Fate = "made harmless" if name == "one letter" else "refused"  # no file: the tail is dropped
+            harmless: Fate = "made harmless" if name == "one letter" else "refused"  # not a file: the tail is dropped
             yield HostileFile(f"{declared} followed by {name}", declared, honest + payload, harmless)
             yield HostileFile(f"{declared} behind {name}", declared, payload + honest)
         for other, content in HONEST.items():
@@ -147,7 +147,7 @@ def _cut_off() -> Iterator[HostileFile]:
     for declared, honest in HONEST.items():
         for part in range(1, 16):
             yield HostileFile(f"{declared}, {part} of 16 parts", declared, honest[: len(honest) * part // 16])
-        harmless: Fate = "made harmless" if declared == PDF else "refused"  # nothing is lost of it
+        harmless: Fate = "made harmless" if declared == PDF else "refused"  # nothing of it is lost
         yield HostileFile(f"{declared} without its last bytes", declared, honest.rstrip()[:-2], harmless)
 
 
@@ -211,12 +211,12 @@ def _broken_jpegs() -> Iterator[HostileFile]:
         yield HostileFile(f"a JPEG: {name}", JPEG, content)
     scans = picture("JPEG", size=(5000, 5000), progressive=True)
     last = scans.rindex(b"\xff\xda")
-    slow = scans[:last] + scans[last:-2] * 150 + scans[-2:]  # more only take longer, until their child is ended
+    slow = scans[:last] + scans[last:-2] * 150 + scans[-2:]  # more only take longer, until the child is killed
     yield HostileFile("a JPEG: hundreds of scans", JPEG, slow, "made harmless")
 
 
 def _with_something_inside() -> Iterator[HostileFile]:
-    """One image each, with what its metadata should not hold: nothing of it is kept."""
+    """Images with unwanted data in their metadata, which must be removed."""
     loop = (
         b"Exif\x00\x00II*\x00\x08\x00\x00\x00\x01\x00\x69\x87\x04\x00\x01\x00\x00\x00\x08\x00\x00\x00\x08\x00\x00\x00"
     )

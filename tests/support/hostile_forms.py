@@ -1,4 +1,4 @@
-"""Pages and their forms at their worst input; what signed-in people can reach, found by following links."""
+"""Pages and forms with their worst input, and all pages and forms that signed-in people can reach by links."""
 
 import html
 import re
@@ -31,7 +31,7 @@ _LEAVES: Final = ("sign-out", "leave")
 async def above(
     app: ASGIApp, requests: Mapping[str, Request] | Iterable[tuple[str, Request]], budget: float = PAGE_SECONDS
 ) -> dict[str, Cost]:
-    """What costs more than it may, or fails. The costliest may take so much memory beside its body, too."""
+    """The requests that cost more than allowed, or fail. The most expensive is also checked for memory."""
     requests = dict(requests)
     found = {name: await costs.least_cost(app, request, enough=budget * 0.8) for name, request in requests.items()}
     worst = requests[max(found, key=lambda name: found[name].seconds)]
@@ -40,20 +40,20 @@ async def above(
 
 
 def texts(page: str) -> list[str]:
-    """The names of what one can type into."""
+    """The names of text inputs on a page."""
     tags = [tag for tag in _TEXTS.findall(page) if not _CHOSEN.search(tag)]
     return list(dict.fromkeys(name[1] for tag in tags if (name := _NAME.search(tag))))
 
 
 def _posted(text: str) -> str:
-    """As short as a client can write it: only what would end the value is encoded."""
+    """As short as a client can encode it: only characters that would end the value are encoded."""
     return _ENDING.sub(lambda found: quote(found[0]), text)
 
 
 def posts(
     browser: Browser, path: str, names: list[str], shapes: Iterable[str] = SHAPES, **chosen: str
 ) -> Iterator[tuple[str, Request]]:
-    """The last page's form with all its texts hostile, as long as a form may be."""
+    """The last page's form with all its texts hostile, up to the longest form."""
     assert names, f"{path} has nothing to type into"
     cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
     headers = {
@@ -70,7 +70,7 @@ def posts(
                 **dict.fromkeys(names, make(longest)),
             }
             body = "&".join(f"{name}={_posted(value)}" for name, value in form.items()).encode()
-            # Each from a network of its own: wrong passwords are slowed by network.
+            # Each from another network: wrong passwords are throttled by network.
             yield (
                 f"{shape}, {longest}",
                 Request("POST", path, b"", body, headers, f"2001:db8:{number:x}:{longest:x}::1"),
@@ -79,13 +79,13 @@ def posts(
 
 @dataclass
 class Reached:
-    """What can be asked for and sent, once for each kind of page: parameters by path; forms by action."""
+    """All reachable URLs and forms, once per kind of page: parameters by path; forms by action."""
 
     parameters: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     forms: dict[str, tuple[list[str], dict[str, str]]] = field(default_factory=dict)
 
     def add(self, path: str, page: str) -> None:
-        """The forms of a page into which one can type."""
+        """Add a page's forms with text inputs."""
         for tag, content in _FORM.findall(page):
             action = html.unescape(found[1]) if (found := _ACTION.search(tag)) else path
             if not (names := texts(content)):
@@ -98,7 +98,7 @@ class Reached:
 
 
 async def follow_links(browser: Browser, start: str, inside: str, *, most: int = 120) -> Reached:
-    """Every kind of page below an address that links lead to."""
+    """Find every kind of page below a path that links lead to."""
     reached, waiting, seen = Reached(), [start], {_ID.sub("ID", start)}
     for _ in range(most):
         if not waiting:
@@ -121,7 +121,7 @@ async def follow_links(browser: Browser, start: str, inside: str, *, most: int =
 
 
 def requests(browser: Browser, reached: Reached, shapes: Iterable[str]) -> Iterator[tuple[str, Request]]:
-    """All that was reached with hostile texts."""
+    """Requests to everything reachable with hostile texts."""
     cookies = {"cookie": "; ".join(f"{name}={value}" for name, value in browser.cookies.items())}
     kinds = {_ID.sub("ID", path): (path, asked) for path, asked in reached.parameters.items() if asked}
     for path, asked in kinds.values():

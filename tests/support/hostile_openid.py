@@ -1,4 +1,4 @@
-"""An OpenID provider on this machine that does what it is told, well or badly."""
+"""An OpenID provider on this machine that does what a test tells it, correctly or not."""
 
 import asyncio
 import hmac
@@ -30,23 +30,23 @@ OTHER_KEY = RSAKey.generate_key(2048, {"kid": "second", "use": "sig", "alg": "RS
 
 
 def signed(claims: Claims, key: RSAKey = KEY, **header: Any) -> str:
-    """A token signed as a provider does."""
+    """A token signed correctly."""
     head = {"alg": "RS256", "kid": key.kid, **header}
     return jwt.encode({name: value for name, value in head.items() if value is not None}, claims, key)
 
 
 def unsigned(claims: Claims) -> str:
-    """A token that says of itself that it needs no signature (RFC 7515, appendix A.5)."""
+    """A token that claims to need no signature (RFC 7515, appendix A.5)."""
     return _by_hand({"alg": "none"}, claims)
 
 
 def by_public_key(claims: Claims) -> str:
-    """A token whose "shared secret" is the published key: good wherever the token itself names the algorithm."""
+    """A token whose "shared secret" is the published key: valid only if the token's own algorithm is trusted."""
     return _by_hand({"alg": "HS256", "kid": KEY.kid}, claims, KEY.as_pem(private=False))
 
 
 def _by_hand(header: Claims, claims: Claims, secret: bytes = b"") -> str:
-    """Without the library, which makes no such thing."""
+    """Built by hand: the library refuses to."""
     body = ".".join(_text(json.dumps(part).encode()) for part in (header, claims))
     return f"{body}.{_text(hmac.digest(secret, body.encode(), 'sha256')) if secret else ''}"
 
@@ -57,17 +57,17 @@ def _text(raw: bytes) -> str:
 
 @dataclass
 class Asked:
-    """What an authorization request held."""
+    """The parameters of an authorization request."""
 
     query: dict[str, str]
 
 
 @dataclass
 class HostileProvider:
-    """Signs in ``person`` at once. Every answer can be replaced.
+    """Signs in ``person`` at once. Every response can be replaced.
 
-    ``claims`` are put over those of the token; ``forge`` makes the token; ``change`` are put over the description;
-    ``token_answer`` stands for the whole answer of the token endpoint.
+    ``claims`` override the token's claims; ``forge`` builds the token; ``change`` overrides the metadata;
+    ``token_answer`` replaces the whole response of the token endpoint.
     """
 
     url: str
@@ -86,7 +86,7 @@ class HostileProvider:
     userinfo_answer: Callable[[], Response] | None = None
 
     async def describe(self, request: Request) -> Response:
-        """The description."""
+        """The metadata."""
         self.fetched.append(request.url.path)
         return JSONResponse(
             {
@@ -108,14 +108,14 @@ class HostileProvider:
         return JSONResponse(KeySet(list(self.keys)).as_dict(private=False))
 
     async def userinfo(self, request: Request) -> Response:
-        """What the token leaves out."""
+        """The claims that the token leaves out."""
         self.fetched.append(request.url.path)
         assert request.headers["authorization"] == "Bearer access-token"
         assert self.userinfo_answer is not None
         return self.userinfo_answer()
 
     async def authorize(self, request: Request) -> Response:
-        """Sends the browser back at once."""
+        """Redirect the browser back at once."""
         query = dict(request.query_params)
         code = token_urlsafe(16)
         self.codes[code] = Asked(query)
@@ -123,7 +123,7 @@ class HostileProvider:
         return RedirectResponse(f"{query['redirect_uri']}?{urlencode(back)}", 303)
 
     async def token(self, request: Request) -> Response:
-        """What a code is worth; PKCE is checked, and a code is taken once."""
+        """Exchange a code; PKCE is checked, and a code is accepted once."""
         form = {name: str(value) for name, value in (await request.form()).items()}
         self.token_requests.append((form, dict(request.headers)))
         if self.token_answer is not None:

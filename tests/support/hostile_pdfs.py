@@ -1,4 +1,4 @@
-"""PDFs as they should not be, written by hand: no library would write them."""
+"""Invalid and malicious PDFs, written by hand: no library would write them."""
 
 import zlib
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ def pdf(*more: bytes, catalogue: bytes = b"", page: bytes = PAGE, trailer: bytes
 
 
 def written(objects: Sequence[bytes], trailer: bytes = b"") -> bytes:
-    """Objects from number 1 on, with their table."""
+    """Objects from number 1 on, with their cross-reference table."""
     made, places = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", []
     for number, body in enumerate(objects, start=1):
         places.append(len(made))
@@ -35,7 +35,7 @@ def stream(content: bytes, entries: bytes = b"") -> bytes:
 
 
 def packed(content: bytes, times: int = 1) -> bytes:
-    """A stream packed so often."""
+    """A stream compressed several times."""
     for _ in range(times):
         content = zlib.compress(content, 9)
     return stream(content, b"/Filter [%s]" % (b" /FlateDecode" * times))
@@ -43,14 +43,14 @@ def packed(content: bytes, times: int = 1) -> bytes:
 
 @cache
 def zeroes(size: int) -> bytes:
-    """So many zero bytes, packed, without ever holding them."""
+    """Compressed zero bytes, without ever holding them in memory."""
     pack = zlib.compressobj(9)
     made = b"".join(pack.compress(bytes(1 << 20)) for _ in range(size >> 20))
     return made + pack.flush()
 
 
 def plain(pages: int = 1) -> bytes:
-    """A harmless one, by a library."""
+    """A harmless PDF, written by a library."""
     made = BytesIO()
     with pikepdf.new() as opened:
         for _ in range(pages):
@@ -60,7 +60,7 @@ def plain(pages: int = 1) -> bytes:
 
 
 def active() -> Iterator[tuple[str, bytes]]:
-    """PDFs that do something beside showing pages: taken, and looked at by a person."""
+    """PDFs that do more than show pages: accepted for review."""
     script = b"<< /S /JavaScript /JS (app.alert\\(1\\)) >>"
     yield "javascript when opened", pdf(catalogue=b"/OpenAction " + script)
     yield "javascript of the document", pdf(catalogue=b"/AA << /WC %s >>" % script)
@@ -102,7 +102,7 @@ def active() -> Iterator[tuple[str, bytes]]:
 
 
 def encrypted(settings: pikepdf.Encryption) -> bytes:
-    """One with a password."""
+    """A PDF with a password."""
     made = BytesIO()
     with pikepdf.new() as opened:
         opened.add_blank_page()
@@ -112,7 +112,7 @@ def encrypted(settings: pikepdf.Encryption) -> bytes:
 
 
 def repairable() -> Iterator[tuple[str, bytes]]:
-    """PDFs with small damage, of which there is one reading: repaired."""
+    """PDFs with minor damage and only one reading: repaired."""
     yield "table elsewhere", pdf().replace(b"startxref\n", b"startxref\n9")
     yield "no end", pdf().replace(b"%%EOF", b"")
     yield "a few bytes behind its end", pdf() + b"\x1a\x00ok"
@@ -199,7 +199,7 @@ def _circle() -> bytes:
 
 
 def _bomb_of_objects() -> bytes:
-    """Its objects lie in a stream that unpacks to 256 MB."""
+    """Its objects are in a stream that unpacks to 256 MB."""
     return _by_table_stream(stream(zeroes(256 << 20), b"/Type /ObjStm /N 1 /First 4 /Filter /FlateDecode"))
 
 

@@ -1,4 +1,4 @@
-"""Text that costs much to read, by shape: each makes so many characters of it."""
+"""Text that is expensive to process, by shape; each returns a given number of characters."""
 
 from collections.abc import Callable
 from typing import Final
@@ -42,7 +42,7 @@ SHAPES: Final[dict[str, Callable[[int], str]]] = {
     "marks": lambda n: "a" + "\u0301" * (n - 1),
     "unordered marks": lambda n: "a" + ("\u0301\u0323" * n)[: n - 1],
     "emoji": lambda n: "\U0001f600" * n,
-    "ligatures": lambda n: "\ufdfa" * n,  # one sign, eighteen letters
+    "ligatures": lambda n: "\ufdfa" * n,  # one character, eighteen letters
     "hangul": lambda n: "\ud7a3" * n,
     "han": lambda n: "\u4e2d" * n,
     "thai": lambda n: ("\u0e01\u0e02\u0e04" * n)[:n],

@@ -1,4 +1,4 @@
-"""The master file of one state in two months that follow each other, as published."""
+"""The master file of one state in two consecutive months, as published."""
 
 import gzip
 from pathlib import Path
@@ -11,7 +11,7 @@ SAMPLES: Final = _ROOT / "src" / "almoner" / "samples" / "us_irs_bmf" / "2026-04
 _DATA: Final = _ROOT / "tests" / "data" / "us_irs_bmf"
 
 MOVED: Final = _DATA / "moved_2026-04-13.csv"
-"""Of those who left the District, the rows that are in another file of the next month: in Alaska, and abroad."""
+"""Rows of organisations that left the District and are in another file of the next month: in Alaska, and abroad."""
 
 
 def april(state: str = "dc") -> File:
@@ -20,10 +20,10 @@ def april(state: str = "dc") -> File:
 
 
 def march() -> File:
-    """That of the District of Columbia of 2026-03-09, made from the next one and the rows that were different."""
+    """The District of Columbia's file of 2026-03-09, rebuilt from the next one and the rows that differed."""
     header, *later = april().content.splitlines(keepends=True)
     _, *other = gzip.decompress((_DATA / "eo_dc_2026-03-09_other_rows.csv.gz").read_bytes()).splitlines(keepends=True)
     came = (_DATA / "eo_dc_2026-04-13_came.txt").read_bytes().split()
     replaced = {row[:9] for row in other} | set(came)
-    rows = sorted([row for row in later if row[:9] not in replaced] + other)  # each begins with its EIN
+    rows = sorted([row for row in later if row[:9] not in replaced] + other)  # each row starts with its EIN
     return File(b"".join([header, *rows]), "eo_dc.csv")

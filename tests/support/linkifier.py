@@ -1,7 +1,7 @@
-"""What programs that show mails make links of: stricter than Gmail, Outlook and Apple Mail together.
+"""What mail programs turn into links: stricter than Gmail, Outlook and Apple Mail together.
 
-They look for schemes, ``www.``, names of hosts and e-mail addresses, in runs of characters without blanks. A word
-joiner belongs to none of them.
+They look for schemes, ``www.``, host names and email addresses in runs of characters without blanks. A word joiner
+belongs to none of them.
 """
 
 import re
@@ -27,18 +27,18 @@ _AFTER_IDEOGRAPHIC = frozenset({"テスト", "公司", "中国", "みんな"})
 
 
 def find_links(text: str) -> list[str]:
-    """The runs of characters that would become a link, or hold one."""
+    """The runs of characters that would become a link, or contain one."""
     return [run for run in _ENDS.split(text) if _holds_link(run)]
 
 
 @cache
 def _holds_link(run: str) -> bool:
-    """Found once of each run: mails say much the same, whatever was typed."""
+    """Computed once per run: emails mostly say the same."""
     return any(each.search(run) for each in _ADDRESSES) or _has_host(run)
 
 
 def _has_host(run: str) -> bool:
-    """Any name of letters is a top-level domain, but after an ideographic full stop, which ends sentences as well."""
+    """Any name of letters is a top-level domain, except after an ideographic full stop, which also ends sentences."""
     return any(
         _is_domain(name) and (dot not in _IDEOGRAPHIC or name.isascii() or name in _AFTER_IDEOGRAPHIC)
         for dot, name in _LAST_NAME.findall(unicodedata.normalize("NFKC", run).replace("\u2024", "."))
@@ -50,7 +50,7 @@ def _is_domain(name: str) -> bool:
 
 
 class ShownHtml(HTMLParser):
-    """What a mail shows: the text of each block, the addresses of its ``<a>``, and its title."""
+    """What an email shows: the text of each block, the URLs of its ``<a>``, and its title."""
 
     def __init__(self, document: str) -> None:
         super().__init__()
@@ -60,22 +60,22 @@ class ShownHtml(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Each block stands alone; what is inline joins the text around it."""
+        """Start a block; inline elements continue the text around them."""
         if tag in _BLOCKS:
             self.blocks.append("")
         if tag == "a":
             self.targets.append(dict(attrs)["href"] or "")
 
     def handle_endtag(self, tag: str) -> None:
-        """As a start."""
+        """Handle it like a start."""
         if tag in _BLOCKS:
             self.blocks.append("")
 
     def handle_data(self, data: str) -> None:
-        """Collect it."""
+        """Collect the text."""
         self.blocks[-1] += data
 
     def links(self, own: str) -> Iterator[str]:
-        """What becomes a link, besides this address where it is shown whole."""
+        """Everything that becomes a link, except this URL where it is shown in full."""
         for block in self.blocks:
             yield from find_links(block.replace(own, " "))

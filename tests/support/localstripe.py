@@ -1,8 +1,8 @@
-"""``localstripe``, a stand-in for Stripe made by others, as a program of its own on loopback, and a door before it.
+"""``localstripe``, a third-party stand-in for Stripe, as a program of its own on loopback, and a proxy in front of it.
 
-It knows no Checkout. The door answers the three things that it lacks with what it does know: a Checkout Session around
-one of its PaymentIntents (``cs_test_`` and the intent's name), the amount that an intent has received, and the charges
-of one intent. All else, refunds and errors before all, is its own word, passed on as it is.
+It has no Checkout. The proxy adds the three missing calls: a Checkout Session for one of its PaymentIntents
+(``cs_test_`` and the intent's ID), the amount that an intent has received, and the charges of one intent. Everything
+else, such as refunds and errors, is passed on unchanged.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ KEY = "sk_test_localstripe"
 ALLOWED = "3"
 _SESSION = "cs_test_"
 _PEERS = Path(sysconfig.get_path("data")) / "peers"
-# As its own command starts it, but on loopback alone, and without its file in /tmp; of its own packages and no others.
+# As its own command starts it, but on loopback only, without its file in /tmp, and with its own packages only.
 _PROGRAM = """
 import socket, sys
 sys.path.insert(0, sys.argv[2])
@@ -42,7 +42,7 @@ web.run_app(server.app, sock=socket.socket(fileno=int(sys.argv[1])), access_log=
 
 @dataclass(slots=True)
 class LocalStripe:
-    """``url``: its door. ``direct``: the program itself. ``notices``: headers and body of what it sent to webhooks."""
+    """``url``: the proxy. ``direct``: the program itself. ``notices``: (headers, body) of webhooks that it sent."""
 
     url: str
     direct: str
@@ -50,7 +50,7 @@ class LocalStripe:
     notices: asyncio.Queue[tuple[dict[str, str], bytes]] = field(default_factory=asyncio.Queue)
 
     async def pay(self, minor: int, currency: str, card: str = "4242424242424242") -> str:
-        """A donor pays, or tries to; the name of the Checkout Session around it."""
+        """Pay as a donor, or try to; returns the ID of the Checkout Session."""
         method = await self._post("payment_methods", {"type": "card", **_card(card)})
         asked = {"amount": str(minor), "currency": currency, "payment_method": method["id"]}
         intent = await self._post("payment_intents", asked)
@@ -58,17 +58,17 @@ class LocalStripe:
         return _SESSION + str(intent["id"])
 
     async def shown(self, path: str) -> dict[str, Any]:
-        """What it says of a thing."""
+        """An object as it returns it."""
         answer = await self.http.get(f"{self.direct}/v1/{path}")
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
     async def refunds(self, session: str) -> list[dict[str, Any]]:
-        """What it has sent back of a payment."""
+        """The refunds of a payment."""
         return list((await self.shown(f"refunds?payment_intent={intent_of(session)}"))["data"])
 
     async def listen(self) -> None:
-        """Have it tell the door's webhook."""
+        """Register the proxy's webhook endpoint."""
         asked = {"url": f"{self.url}/webhook", "secret": SECRET}
         answer = await self.http.post(f"{self.direct}/_config/webhooks/here", json=asked)
         assert answer.status_code == 200, answer.text
@@ -79,7 +79,7 @@ class LocalStripe:
         return dict(answer.json())
 
     async def session(self, request: Request) -> Response:
-        """The Checkout Session around an intent."""
+        """The Checkout Session for an intent."""
         found = await self.http.get(f"{self.direct}/v1/payment_intents/{intent_of(request.path_params['id'])}")
         if found.status_code != 200:
             return _as_it_is(found)
@@ -107,12 +107,12 @@ class LocalStripe:
         return JSONResponse(intent["charges"])
 
     async def hear(self, request: Request) -> Response:
-        """A notice."""
+        """Receive a webhook."""
         await self.notices.put((dict(request.headers), await request.body()))
         return Response(status_code=204)
 
     async def hand_on(self, request: Request) -> Response:
-        """All else."""
+        """Pass everything else on."""
         asked = f"{self.direct}{request.url.path}" + (f"?{request.url.query}" if request.url.query else "")
         headers = {name: value for name, value in request.headers.items() if name not in ("host", "content-length")}
         answer = await self.http.request(request.method, asked, content=await request.body(), headers=headers)
@@ -135,7 +135,7 @@ def _card(number: str) -> dict[str, str]:
 
 @asynccontextmanager
 async def serving_localstripe() -> AsyncIterator[LocalStripe]:
-    """The program and its door, on loopback, until the block ends."""
+    """The program and its proxy, on loopback, until the block ends."""
     headers = {"Authorization": f"Bearer {KEY}", "Stripe-Version": stripe.api_version}
     with socket.create_server(("127.0.0.1", 0)) as port, socket.create_server(("127.0.0.1", 0)) as door:
         command = [sys.executable, "-I", "-S", "-c", _PROGRAM, str(port.fileno()), str(_PEERS)]

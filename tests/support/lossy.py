@@ -1,4 +1,4 @@
-"""A connection that loses calls and answers, as the networks between people do."""
+"""A connection that loses requests and responses, as real networks do."""
 
 import itertools
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ import httpx
 
 
 class LossyTransport(httpx.AsyncBaseTransport):
-    """Passes calls on to the service, but loses some before they arrive and the answers of others, in turn."""
+    """Passes calls on to the service, but loses some requests and some responses, in turn."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport, *, every: int) -> None:
         self._inner = inner
@@ -17,7 +17,7 @@ class LossyTransport(httpx.AsyncBaseTransport):
         self.lost = 0
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Every so many calls, one is lost."""
+        """Lose one of every few calls."""
         self.calls.append(request)
         if len(self.calls) % self._every:
             return await self._inner.handle_async_request(request)

@@ -1,4 +1,4 @@
-"""Members of a partner, signed in as pages find them."""
+"""Members of a partner, signed in to its pages."""
 
 import html
 import re
@@ -16,7 +16,7 @@ ADDRESS = "192.0.2.7"
 
 
 async def member(service: Service, tenant: Tenant, *roles: MemberRole, name: str | None = None) -> Person:
-    """A new member with an authenticator app, as owners must have."""
+    """Create a member with an authenticator app, as owners must have."""
     name = name or f"member-{uuid4()}"
     email = f"{name}@example.org"
     made = await people.person(service, member_realm(tenant.partner), name, *roles, password=None, email=email)
@@ -25,7 +25,7 @@ async def member(service: Service, tenant: Tenant, *roles: MemberRole, name: str
 
 
 class Desk(Browser):
-    """A browser in which a member is signed in; ``home``: the address of their account."""
+    """A browser in which a member is signed in; ``home``: the path of their account."""
 
     def __init__(self, service: Service, tenant: Tenant, person: Person | None) -> None:
         super().__init__(service.app, service.db.deployment.base_urls.pages, ADDRESS)
@@ -34,14 +34,14 @@ class Desk(Browser):
         self.home = f"/account/{self.name}"
 
     async def sign_in(self, person: Person) -> None:
-        """Sign the member in, who has just proved who they are."""
+        """Sign the member in, freshly authenticated."""
         async with self.service.db.write() as tx:
             entered = await sign_ins.begin_sign_in(tx, person, "password_totp", Device(ADDRESS))
         place = portal_for_member(person.realm, self.service.db.deployment.ids.text("partner", person.realm.id), "")
         self.cookies[place.session_cookie_name] = entered.secret
 
     async def wait(self) -> None:
-        """Let it be a while since the member proved who they are."""
+        """Let the authentication become old."""
         assert self.person is not None
         async with self.service.db.write() as tx:
             await tx.execute(
@@ -50,14 +50,14 @@ class Desk(Browser):
             )
 
     def text(self) -> str:
-        """The words of the last page, without its tags."""
+        """The text of the last page, without its tags."""
         assert self.page is not None
         whole = re.sub(r"</?(bdi|span|strong|time|code)[^>]*>", "", self.page.text)
         return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", whole)).split())
 
 
 async def desk(service: Service, tenant: Tenant, *roles: MemberRole, person: Person | None = None) -> Desk:
-    """A member at a browser: a new one with the roles, or a known one."""
+    """A signed-in member's browser: a new member with the roles, or a given one."""
     who = person or await member(service, tenant, *roles)
     made = Desk(service, tenant, who)
     await made.sign_in(who)

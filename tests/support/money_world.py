@@ -1,7 +1,7 @@
-"""A small world in which money moves in any order: donors, a provider, its reports, a bank, officers, and crashes.
+"""A simulation in which money moves in any order: donors, a provider, its reports, a bank, officers, and crashes.
 
-The world keeps what really happened outside of the service (at the provider, in its reports, at the bank). From that
-alone ``expected`` says what the books must show once everything has been told.
+It records what really happened outside the service (at the provider, in its reports, at the bank). From that alone
+``expected`` computes what the ledger must show once everything has been reported.
 """
 
 import random
@@ -62,7 +62,7 @@ from tests.support.service import Service
 
 RULES = DisbursementRules()
 FEE = 30
-"""Of every payment, in minor units; the provider charges nothing for refunds."""
+"""The fee of every payment, in minor units; the provider charges nothing for refunds."""
 _REFUSED = (
     SessionExpired, SessionCompleted, InvalidState, ProviderUnavailable, CallInProgress, DisbursementError,
     CannotAcceptDonations, WrongTargetCurrency, IncorrectParams, SettlementReportError, ImportInterrupted,
@@ -75,7 +75,7 @@ _REFUSED = (
 class World(Directly, Back, Claiming, Transferring):
     """One partner, some nonprofits, one provider. ``reported``: lines of the provider's reports, each once.
 
-    ``transfers``: what the partner paid by bank, by the bank's reference: the request, and how much.
+    ``transfers``: what the partner paid by bank, by the bank's reference: (request, amount).
     """
 
     service: Service
@@ -97,12 +97,12 @@ class World(Directly, Back, Claiming, Transferring):
 
     @property
     def work(self) -> PaymentContext:
-        """What the flows work with."""
+        """The dependencies of the payment flows."""
         return PaymentContext(self.db, self.provider)
 
     @property
     def background(self) -> BackgroundWorker:
-        """Jobs, sweeps and reactions of everything that moves money."""
+        """The jobs, sweeps and reactions of everything that moves money."""
         accounts = payee_bank_accounts.first_approved_account
         duties = join_tasks(
             [
@@ -133,7 +133,7 @@ class World(Directly, Back, Claiming, Transferring):
         return BackgroundWorker(self.db, duties, self.service.services.telemetry)
 
     async def happen(self) -> None:
-        """One thing that somebody may do, or time; what the service refuses is refused."""
+        """Do one random action, or let time pass; refusals by the service are fine."""
         commands: list[Callable[[], Awaitable[object]]] = [
             self.begin, self.begin, self.pay, self.pay, self.pay_late, self.decline, self.stranger_pays, self.tell,
             self.tell, self.come_back, self.time_passes, self.drain, self.report, self.report, self.pay_out,
@@ -145,7 +145,7 @@ class World(Directly, Back, Claiming, Transferring):
             self.transfer_arrives, self.bank_repeats, self.accept_transfer, self.send_back, self.transfer_leaves,
             self.month_passes,
         ]  # fmt: skip
-        if not self.done:  # at first each of them, so that none is missed
+        if not self.done:  # first each of them, so that none is missed
             self.chance.shuffle(commands)
             self.first += commands
         command = self.first.pop() if self.first else self.chance.choice(commands)
@@ -155,23 +155,23 @@ class World(Directly, Back, Claiming, Transferring):
         revive()
 
     async def open(self) -> None:
-        """A donor comes to a page."""
+        """Open a page as a donor."""
         body = {"userId": self.donor} if self.chance.random() < 0.5 else {}
         cause = self.chance.choice(self.nonprofits[:-1])  # the last one may be gone
         opened = await support.open_session(self.service, self.api, organisation=cause, **body)
         self.givings.append(Giving(self.service, self.api, opened.session_id, opened.session, self.provider))
 
     async def begin(self) -> None:
-        """A donor chooses an amount, or another one."""
+        """Choose an amount, or another one, as a donor."""
         chosen = gift(self.chance.choice((2500, 2500, 4000)), CURRENCY)
         await donations_flows.start_payment(self.work, self._some().session_id, chosen)
 
     async def come_back(self) -> None:
-        """A browser returns from the provider."""
+        """Return from the provider as a browser."""
         await donations_flows.handle_provider_return(self.work, self._some().session_id)
 
     async def pay(self) -> None:
-        """A donor pays what was asked, or (by a fault at the provider) something else."""
+        """Pay the amount due or (a fault at the provider) another one."""
         if payment := self._payment(ProviderStatus.OPEN):
             asked = payment.money
             odd = [Money(asked.minor - 1, CURRENCY), Money(asked.minor + 1, CURRENCY), Money(asked.minor, "EUR")]
@@ -179,17 +179,17 @@ class World(Directly, Back, Claiming, Transferring):
             self.provider.pay_with_card(payment.id, money=paid)
 
     async def pay_late(self) -> None:
-        """Money comes for an attempt that had ended."""
+        """Receive money for an attempt that had ended."""
         if payment := self._payment(ProviderStatus.CANCELLED, ProviderStatus.FAILED):
             self.provider.pay_with_card(payment.id)
 
     async def decline(self) -> None:
-        """A card is declined for good."""
+        """Decline a card for good."""
         if payment := self._payment(ProviderStatus.OPEN):
             self.provider.become(payment.id, ProviderStatus.FAILED, attempts=1)
 
     async def stranger_pays(self) -> None:
-        """Money comes that names nothing of ours."""
+        """Receive a payment without our reference."""
         if self.chance.random() < 0.2:
             name = f"tp_stranger{len(self.provider.payments)}"
             self.provider.payments[name] = ProviderPayment(
@@ -197,7 +197,7 @@ class World(Directly, Back, Claiming, Transferring):
             )
 
     async def tell(self) -> None:
-        """The provider sends a notice, up to ten times."""
+        """Send the provider's webhook, up to ten times."""
         if payment := self._payment(*ProviderStatus):
             await self._tell(payment.id, self.chance.randint(1, 10))
 
@@ -210,23 +210,23 @@ class World(Directly, Back, Claiming, Transferring):
             await donations_flows.handle_provider_webhook(self.work, event)
 
     async def time_passes(self) -> None:
-        """Business time, and enough real time for the leases of the dead."""
+        """Move business time, and real time beyond the leases of crashed processes."""
         self.service.clock.advance(timedelta(minutes=self.chance.choice((10, 100, 26 * 60))))
         self.service.clock.advance_wall(seconds=61)
 
     async def month_passes(self) -> None:
-        """So much time that a confirmed transfer is waited for no longer."""
+        """Move time beyond the deadline of confirmed transfers."""
         if self.chance.random() < 0.2:
             self.service.clock.advance(timedelta(days=31))
 
     async def drain(self) -> None:
-        """Workers take over what dead ones left, and do what is due."""
+        """Let workers take over the work of crashed ones, and do all due work."""
         background = self.background
         await background.runner.maintain_leases()
         await background.drain()
 
     async def report(self) -> None:
-        """The provider pays out some payments and refunds, sometimes twice, sometimes with a wrong line first."""
+        """Report a provider payout of some payments and refunds, sometimes twice, sometimes with a wrong line first."""
         paid = [payment.id for payment in self._succeeded() if payment.money.currency == CURRENCY]
         lines = [Told("payment", name) for name in paid if self.chance.random() < 0.5]
         lines += self.lines_back(CURRENCY)
@@ -252,11 +252,11 @@ class World(Directly, Back, Claiming, Transferring):
         return f"{told.kind},{told.payment},{sums},{told.name}"
 
     async def pay_out(self) -> None:
-        """An officer runs the payouts."""
+        """Run the disbursements as an officer."""
         await disbursements_flows.run_disbursements(self.db, RULES)
 
     async def bank_returns(self) -> None:
-        """A bank sends a payout back."""
+        """Return a disbursement as a bank."""
         if found := await self.ids("select id from disbursement where status in ('SENT', 'PAID') order by id"):
             returned = self.chance.choice(found)
             came_back = await disbursements_flows.mark_returned(
@@ -272,7 +272,7 @@ class World(Directly, Back, Claiming, Transferring):
             )
 
     async def reassign(self) -> None:
-        """An officer gives a gift to another nonprofit."""
+        """Reassign a donation to another nonprofit as an officer."""
         if found := await self.ids("select id from donation where status = 'RECEIVED_PAYMENT' order by id"):
             target = self.service.db.deployment.ids.parse("organisation", self.chance.choice(self.nonprofits))
             assert target is not None
@@ -289,14 +289,14 @@ class World(Directly, Back, Claiming, Transferring):
                 )
 
     async def verify(self) -> None:
-        """A nonprofit is verified, most of the time."""
+        """Verify a nonprofit, most of the time."""
         name = self.chance.choice(self.nonprofits)
         await self.api.post(
             "/v1/monetary-donation-verifications", {"organisationId": f"{name}-monetaryDonation:approve"}
         )
 
     async def rest(self) -> None:
-        """No crashes any more: everything is told, reported and done, several times, until nothing moves."""
+        """Without further crashes, report and do everything several times, until nothing moves."""
         self.db.share = 0.0
         self.provider.lose_answers = self.provider.refuse = 0
         for days in (1, 31, 2, 2, 2):
@@ -320,7 +320,7 @@ class World(Directly, Back, Claiming, Transferring):
         await self.settle_claims()
 
     async def expected(self) -> tuple[dict[str, int], Counter[str]]:
-        """What is owed on each account (credits less debits), and how often each kind of transfer was posted."""
+        """(balance of each account as credits less debits, number of transfers of each kind)."""
         balances: Counter[str] = Counter()
         posted: Counter[str] = Counter()
         donations, withdrawn = await self.donations(), await self.withdrawn()
@@ -344,7 +344,7 @@ class World(Directly, Back, Claiming, Transferring):
         for donation in donations:
             if donation["status"] not in ("RECEIVED_PAYMENT", "DISBURSED"):
                 continue
-            # The fee is the nonprofit's as far as something is left of the gift; the rest of it is ours.
+            # The nonprofit bears the fee as far as something is left of the donation; we bear the rest.
             arrived, gone = donation["settledAmount"]["amount"], withdrawn[donation["id"]]
             owed = max(0, arrived - gone)
             balances[f"fees:{CURRENCY}:{PROVIDER}"] -= owed - (arrived - gone)
@@ -356,7 +356,7 @@ class World(Directly, Back, Claiming, Transferring):
         return {key: minor for key, minor in balances.items() if minor}, posted
 
     async def donations(self) -> list[dict[str, Any]]:
-        """All of the partner's, as the partner reads them."""
+        """The partner's donations in the API."""
         found: list[dict[str, Any]] = []
         answer = await self.api.get("/v1/donations", pageSize=100)
         while True:
@@ -378,7 +378,10 @@ class World(Directly, Back, Claiming, Transferring):
 
 @asynccontextmanager
 async def begun(service: Service, seed: int, *, crashes: float) -> AsyncIterator[World]:
-    """A world with four charities. ``crashes``: how many of the boundaries of transactions are fatal."""
+    """A simulation with four charities.
+
+    ``crashes``: the share of transaction boundaries at which the process crashes.
+    """
     tenant = await service.tenant()
     pool = await transactions.open_pool(service.database.dsn, 10)
     db = Fallible(pool, service.db.deployment)

@@ -1,4 +1,4 @@
-"""The world of money that goes back: refunds of gifts, whole and in part, and what donors' banks draw and give back."""
+"""The part of the simulation in which money goes back: full and partial refunds, and disputes."""
 
 import random
 from collections import Counter
@@ -17,13 +17,13 @@ from tests.support.money_world_direct import CURRENCY
 from tests.support.service import Service
 
 DISPUTE_FEE = 15
-"""Of every dispute, in minor units; nothing of it is ever given back."""
+"""The fee of every dispute, in minor units; never returned."""
 RULES = DisbursementRules()
 PROVIDER = "fake"
 
 
 class Told(NamedTuple):
-    """A line that the provider reports once: of a payment, and of which refund or dispute of it."""
+    """A line that the provider reports once: its payment, and the refund or dispute, if any."""
 
     kind: str
     payment: str
@@ -31,9 +31,9 @@ class Told(NamedTuple):
 
 
 class Back:
-    """What partners, officers, donors' banks and the provider do to have money go back, and what the books must show.
+    """What partners, officers, donors' banks and the provider do to return money, and what the ledger must show.
 
-    ``by_bank``: what our bank sent back to the partner, in minor units, by the refund.
+    ``by_bank``: what our bank sent back to the partner, in minor units, by refund.
     """
 
     service: Service
@@ -43,25 +43,25 @@ class Back:
     by_bank: dict[UUID, int]
 
     async def ids(self, sql: str) -> list[UUID]:
-        """The ids that a statement selects."""
+        """The IDs that a statement selects."""
         raise NotImplementedError
 
     async def refund(self) -> None:
-        """The partner has a gift sent back, whole or in part, or tries to."""
+        """Refund a donation as the partner, in full or in part, or try to."""
         if found := await self.ids("select id from donation where status in ('RECEIVED_PAYMENT', 'DISBURSED')"):
             minor = self.chance.choice((None, 1, 300, 2480, 2500))
             async with self.db.write() as tx:
                 await refunding.begin_refund(tx, ALL_PARTNERS, self.chance.choice(found), minor, RULES)
 
     async def end_by_hand(self) -> None:
-        """An officer sends a direct gift back by bank, or knows that it will not be sent; and notes it."""
+        """Refund a direct donation by bank as an officer, or decide not to; and record it."""
         if found := await self.ids("select id from refund where status = 'pending' and payment_id is null"):
             await self._end_by_hand(self.chance.choice(found))
 
     async def _end_by_hand(self, refund_id: UUID) -> None:
         async with self.db.read() as tx:
             minor = (await refunding.get(tx, refund_id)).money.minor
-        # What was sent stays sent, whatever becomes of the note.
+        # Sent money stays sent, whatever happens to the record.
         sent = self.by_bank.setdefault(refund_id, minor if self.chance.random() < 0.7 else 0)
         async with self.db.write() as tx:
             if sent:
@@ -70,21 +70,21 @@ class Back:
                 await refunding.mark_refused(tx, refund_id, "no account", "officer")
 
     async def provider_stumbles(self) -> None:
-        """The provider's next answer is lost after it did what was asked, or it does nothing."""
+        """Lose the provider's next response after its effect, or make the call fail."""
         if self.chance.random() < 0.5:
             self.provider.lose_answers = 1
         else:
             self.provider.refuse = 1
 
     async def dispute(self) -> None:
-        """A donor's bank wants back what is left of a payment; of a gift, sometimes a part."""
+        """Dispute the rest of a payment as a donor's bank; for a donation, sometimes a part."""
         paid = [one for one in self.provider.payments.values() if one.status is ProviderStatus.SUCCEEDED]
         paid = [one for one in paid if one.id not in self.provider.disputed and self._left(one) > 0]
         if paid:
             payment = self.chance.choice(paid)
             part = self.chance.random() < 0.3 and await self._pays_a_gift(payment.id)
             left = self._left(payment)
-            if left and payment.id not in self.provider.disputed:  # by another meanwhile
+            if left and payment.id not in self.provider.disputed:  # disputed by another action meanwhile
                 minor = self.chance.randint(1, left) if part else left
                 self.provider.open_dispute(payment.id, self.service.clock.now(), minor)
 
@@ -101,7 +101,7 @@ class Back:
         return payment.money.minor - gone
 
     async def bank_decides(self) -> None:
-        """A donor's bank decides over a dispute."""
+        """Decide a dispute as a donor's bank."""
         if found := self._open_disputes():
             outcome = self.chance.choice((DisputeStatus.WON, DisputeStatus.LOST))
             self.provider.decide_dispute(self.chance.choice(found), outcome)
@@ -110,7 +110,7 @@ class Back:
         return [of for of, (one, *_) in self.provider.disputed.items() if one.status is DisputeStatus.OPEN]
 
     async def tell_of_dispute(self) -> None:
-        """The provider sends notices of a dispute, also of one that was told before."""
+        """Send the provider's webhooks about a dispute, sometimes again."""
         if self.provider.disputed:
             await self._tell_of_dispute(self.chance.choice(list(self.provider.disputed)), self.chance.randint(1, 3))
 
@@ -123,7 +123,7 @@ class Back:
         raise NotImplementedError
 
     def lines_back(self, currency: str) -> list[Told]:
-        """What the provider has to report of money that went back."""
+        """The provider's report lines about returned money."""
         lines = [
             Told("refund", of, made.id)
             for of, made in self.provider.refunds.values()
@@ -137,13 +137,13 @@ class Back:
         return lines
 
     def back_minor(self, told: Told) -> int:
-        """What a line of ``lines_back`` is about, in minor units."""
+        """The amount of a line of ``lines_back``, in minor units."""
         if told.kind == "refund":
             return next(made.money.minor for _, made in self.provider.refunds.values() if made.id == told.name)
         return next(one.money.minor for one in self.provider.disputed[told.payment] if one.id == told.name)
 
     async def settle_what_goes_back(self) -> None:
-        """Banks decide, officers end what waits for them, and the provider tells of every dispute."""
+        """Decide all disputes, finish officers' work, and send all webhooks about disputes."""
         for payment in self._open_disputes():
             self.provider.decide_dispute(payment, self.chance.choice((DisputeStatus.WON, DisputeStatus.LOST)))
         for payment in self.provider.disputed:
@@ -157,7 +157,7 @@ class Back:
                 await suspense.begin_refund(tx, unallocated_payment_id, "the dispute was won", "officer")
 
     async def expect_back(self, balances: Counter[str], posted: Counter[str], held: set[str]) -> None:
-        """What went back of all payments; what each gift bears of it is ``withdrawn``."""
+        """The expected effect of returned money on all payments; the part of each donation is in ``withdrawn``."""
         for key, (of, made) in self.provider.refunds.items():
             currency = made.money.currency
             balances[f"bank:{currency}"] += made.money.minor
@@ -201,7 +201,7 @@ class Back:
                 balances[f"fees:{CURRENCY}:{PROVIDER}"] -= row["amount_minor"]
 
     async def withdrawn(self) -> Counter[str]:
-        """What is withdrawn from each donation, by its identifier: sent back, or lost before it was paid out."""
+        """The amount withdrawn from each donation, by ID: refunded, or lost before it was disbursed."""
         found: Counter[str] = Counter()
         ids = self.service.db.deployment.ids
         async with self.db.read() as tx:
@@ -228,7 +228,7 @@ class Back:
         return found
 
     async def went_back(self) -> int:
-        """What went back to whoever paid a gift: by refunds, and by disputes that were lost."""
+        """The amount returned to payers: by refunds, and by lost disputes."""
         async with self.db.read() as tx:
             gifts = {
                 row[0] for row in await tx.fetch("select provider_payment from payment where status = 'succeeded'")
@@ -239,5 +239,5 @@ class Back:
         return refunds + debited + sum(self.by_bank.values())
 
     def refunded(self, donations: list[dict[str, Any]]) -> int:
-        """What partners read of all that went back to whoever paid a gift."""
+        """The refunded amount of all donations in the API."""
         return sum(one["refundedAmount"] or 0 for one in donations)

@@ -1,4 +1,4 @@
-"""The world of money in which charities claim gift aid: of declarations that end, and of gifts that move meanwhile."""
+"""The part of the simulation in which charities claim Gift Aid, while declarations end and donations move."""
 
 import random
 from contextlib import suppress
@@ -19,7 +19,10 @@ BY = "officer"
 
 
 class Claiming:
-    """What charities and HMRC do, and what HMRC must have paid at last. ``donor``: who declared, and gives often."""
+    """What charities and HMRC do, and what HMRC must have paid at the end.
+
+    ``donor``: who declared, and donates often.
+    """
 
     service: Service
     api: Client
@@ -29,31 +32,31 @@ class Claiming:
     donor: str
 
     async def ids(self, sql: str) -> list[UUID]:
-        """The ids that a statement selects."""
+        """The IDs that a statement selects."""
         raise NotImplementedError
 
     async def declare(self) -> None:
-        """The donor declares anew, or has a declaration cancelled from now on."""
+        """Declare again, or cancel a declaration from now on."""
         living = await self.ids("select id from gift_aid_declaration where deleted_at is null order by id")
         if not living or self.chance.random() < 0.5:
             await declared(self.api, userId=self.donor)
             return
-        with suppress(DeclarationError):  # cancelled by another meanwhile
+        with suppress(DeclarationError):  # cancelled by another action meanwhile
             async with self.db.write() as tx:
                 await gift_aid_claims.cancel_declaration(tx, self.chance.choice(living), None)
 
     async def claim(self) -> None:
-        """A charity drafts a claim of what was given until now, if there is something to claim."""
-        with suppress(GiftAidClaimError):  # it has a draft
+        """Draft a claim of all donations until now, if there is anything to claim."""
+        with suppress(GiftAidClaimError):  # it has a draft already
             await self._draft(self._uuid(self.chance.choice(self.nonprofits)))
 
     async def hmrc_answers(self) -> None:
-        """A draft is sent or withdrawn; what HMRC has is paid or refused."""
+        """Submit or withdraw a draft, or have HMRC pay or reject a claim."""
         states = "('drafted', 'submitted')"
         if not (found := await self.ids(f"select id from gift_aid_claim where status in {states} order by id")):
             return
         claim_id = self.chance.choice(found)
-        with suppress(GiftAidClaimError):  # somebody else was faster
+        with suppress(GiftAidClaimError):  # another action was faster
             async with self.db.write() as tx:
                 drafted = (await gift_aid_claims.get(tx, claim_id)).status == "drafted"
                 if self.chance.random() < 0.2:
@@ -66,7 +69,7 @@ class Claiming:
                     await gift_aid_claims.mark_paid(tx, claim_id, None, note=None, by=BY)
 
     async def merge(self) -> None:
-        """A register says that the last nonprofit went over into the first, or that it did not; or nothing of it."""
+        """Have a register report that the last nonprofit merged into the first, or not."""
         chance = self.chance.random()
         if chance < 0.3:
             await self._merge(gone=chance < 0.2)
@@ -74,7 +77,7 @@ class Claiming:
             await reassignments_jobs.on_register_changed(tx, [])
 
     async def follow_merged(self) -> None:
-        """At last it did."""
+        """Have the merge reported at last."""
         await self._merge(gone=True)
         async with self.db.write() as tx:
             await reassignments_jobs.on_register_changed(tx, [])
@@ -93,7 +96,7 @@ class Claiming:
             )
 
     async def settle_claims(self) -> None:
-        """All that is under way is paid, and all that can be claimed is claimed."""
+        """Pay all open claims, and claim everything."""
         for claim_id in await self.ids("select id from gift_aid_claim where status = 'drafted'"):
             async with self.db.write() as tx:
                 await gift_aid_claims.withdraw_draft(tx, claim_id, "anew", by=BY)
@@ -107,7 +110,7 @@ class Claiming:
                     await gift_aid_claims.mark_paid(tx, drafted.id, None, note=None, by=BY)
 
     async def expect_claims(self, donations: list[dict[str, Any]]) -> None:
-        """HMRC has paid for what is left of gifts that bear a declaration, to the penny; no gift was left behind."""
+        """Check that HMRC has paid the exact amount for donations with a declaration, and none was left out."""
         async with self.db.read() as tx:
             for name in self.nonprofits:
                 claims = [

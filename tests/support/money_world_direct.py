@@ -1,4 +1,4 @@
-"""The world of money that partners have themselves: direct donations, requests, bank transfers, and what is over."""
+"""The part of the simulation with direct donations, donation requests, partners' bank transfers, and overpayments."""
 
 import random
 from collections import Counter
@@ -19,7 +19,7 @@ CURRENCY = "GBP"
 
 
 class Directly:
-    """What a partner does with direct donations, and what the books must show of it."""
+    """What a partner does with direct donations, and what the ledger must show."""
 
     service: Service
     api: Client
@@ -30,29 +30,29 @@ class Directly:
     donor: str
 
     async def ids(self, sql: str) -> list[UUID]:
-        """The ids that a statement selects."""
+        """The IDs that a statement selects."""
         async with self.db.read() as tx:
             return [row["id"] for row in await tx.fetch(sql)]
 
     async def give_directly(self) -> None:
-        """The partner makes a direct donation."""
+        """Create a direct donation."""
         body: dict[str, Any] = {"amount": self.chance.choice((500, 1200)), "currencyCode": CURRENCY}
         body |= {"userId": self.donor} if self.chance.random() < 0.5 else {}
         await self.api.post("/v1/donations", {**body, "organisationId": self.chance.choice(self.nonprofits)})
 
     async def cancel_directly(self) -> None:
-        """The partner cancels a direct donation, or tries to."""
+        """Cancel a direct donation, or try to."""
         if self.chance.random() < 0.5 and (found := await self.ids("select id from donation where type = 'direct'")):
             named = self.service.db.deployment.ids.text("donation", self.chance.choice(found))
             await self.api.post(f"/v1/donations/{named}/cancel")
 
     async def ask(self) -> None:
-        """The partner is asked for its direct donations."""
+        """Create donation requests for the partner's direct donations."""
         if found := await self.ids("select partner_id as id from donation where status = 'ACTIVE' limit 1"):
             await donation_requests_flows.invoice_partner(self.db, UninvoicedGroup(found[0], CURRENCY), now_asked=True)
 
     async def partner_pays(self) -> None:
-        """The partner transfers some of what it is asked for, or more, or other money; an officer notes it."""
+        """Transfer part of a request, more, or other money; an officer records it."""
         if found := await self.ids("select id from donation_request order by id"):
             minor, currency = self.chance.choice(((500, CURRENCY), (1200, CURRENCY), (3000, CURRENCY), (100, "EUR")))
             reference = f"transfer {len(self.transfers)}"
@@ -61,13 +61,13 @@ class Directly:
 
     async def note_transfer(self, reference: str) -> None:
         of, money = self.transfers[reference]
-        with suppress(DonationRequestError):  # noted before
+        with suppress(DonationRequestError):  # recorded before
             await donation_requests_flows.receive_payment(
                 self.db, ALL_PARTNERS, of, money, reference, recorded_by="officer"
             )
 
     async def return_over(self) -> None:
-        """An officer sends back what was more than asked for."""
+        """Return an overpayment as an officer."""
         if found := await self.ids("select id from request_payment where status = 'held' order by id"):
             async with self.db.write() as tx:
                 await donation_requests.return_overpayment(
@@ -75,7 +75,7 @@ class Directly:
                 )
 
     async def apply_over(self) -> None:
-        """An officer has what was more than asked for pay another request, or tries to."""
+        """Apply an overpayment to another request as an officer, or try to."""
         held = await self.ids("select id from request_payment where status = 'held' order by id")
         if held and (requests := await self.ids("select id from donation_request where status <> 'PAID' order by id")):
             await donation_requests_flows.apply_overpayment(
@@ -90,7 +90,7 @@ class Directly:
     async def expect_requests(
         self, balances: Counter[str], posted: Counter[str], donations: list[dict[str, Any]]
     ) -> None:
-        """What partners transferred: a request takes what it asks for, whole donations of it the oldest first."""
+        """The expected effect of partners' transfers: a request is paid donation by donation, oldest first."""
         taken: Counter[str] = Counter()
         for of, money in self.transfers.values():
             balances[f"bank:{money.currency}"] -= money.minor
@@ -123,7 +123,7 @@ class Directly:
                     balances[f"suspense:{row['currency']}:{PARTNER_TRANSFERS}"] -= row["overpaid_minor"]
 
     async def _applied(self) -> list[tuple[UUID, int]]:
-        """To which requests something over was applied, and how much there was, each once."""
+        """(request, remaining amount) of applied overpayments, each once."""
         async with self.db.read() as tx:
             rows = await tx.fetch(
                 "select p.donation_request_id, p.amount_minor, p.currency, f.overpaid_minor, f.currency as whose "
@@ -134,4 +134,4 @@ class Directly:
 
 
 async def _unrecorded(_tx: Tx, _part: RequestPayment) -> None:
-    """Nobody keeps who did it."""
+    """Skip the audit entry."""

@@ -1,4 +1,4 @@
-"""The world of money that donors transfer to our bank, and that our bank sends back to them."""
+"""The part of the simulation with donors' transfers to our bank, and transfers that our bank sends back."""
 
 import random
 from collections import Counter
@@ -29,7 +29,7 @@ BY: Final = "officer"
 
 
 class Moved(NamedTuple):
-    """What our bank booked, once: under which reference, below zero when it left, and the bank's name of it."""
+    """A booking of our bank: (reference, amount below zero if it left, the bank's ID of it)."""
 
     reference: str
     minor: int
@@ -38,7 +38,7 @@ class Moved(NamedTuple):
 
 
 class Back(NamedTuple):
-    """Held money or a refund of a gift that was decided to leave our bank; ``going``: as far as is known it has not."""
+    """An unallocated payment or refund that is to leave our bank; ``going``: it has not left, as far as is known."""
 
     id: UUID
     reference: str
@@ -49,10 +49,10 @@ class Back(NamedTuple):
 
 
 class Transferring:
-    """What donors, our bank and officers do with transfers, and what the books must show of it.
+    """What donors, our bank and officers do with transfers, and what the ledger must show.
 
-    ``moved``: by the bank's name of it. ``stated``: the statements of which some may not be imported. ``by_bank``: what
-    our bank sent back of gifts, in minor units, by the refund.
+    ``moved``: by the bank's ID. ``stated``: statements, some not yet imported. ``by_bank``: what our bank refunded, in
+    minor units, by refund.
     """
 
     db: Database
@@ -64,29 +64,29 @@ class Transferring:
 
     @property
     def work(self) -> PaymentContext:
-        """What the flows work with."""
+        """The dependencies of the payment flows."""
         raise NotImplementedError
 
     def _some(self) -> Giving:
         raise NotImplementedError
 
     async def ids(self, sql: str) -> list[UUID]:
-        """The ids that a statement selects."""
+        """The IDs that a statement selects."""
         raise NotImplementedError
 
     async def choose_transfer(self) -> None:
-        """A donor asks where to transfer an amount, or another one."""
+        """Ask for the transfer details of an amount, or another one, as a donor."""
         await donations_flows.start_transfer(
             self.work, self._some().session_id, gift(self.chance.choice((2500, 4000)), CURRENCY)
         )
 
     async def confirm_transfer(self) -> None:
-        """A donor says that it was sent."""
+        """Confirm as a donor that the transfer was sent."""
         async with self.db.write() as tx:
             await bank_transfers.confirm_transfer_sent(tx, self._some().session_id)
 
     async def transfer_arrives(self) -> None:
-        """Our bank tells of money with a reference: in time or late, the first one or another, mostly of its amount."""
+        """Report money with a reference: in time or late, the first or another, mostly of the right amount."""
         async with self.db.read() as tx:
             known = await tx.fetch(
                 "select provider_payment, amount_minor from payment "
@@ -101,12 +101,12 @@ class Transferring:
             await self._state(self._booked(Moved(reference, minor, currency, f"IN{len(self.moved)}")))
 
     async def bank_repeats(self) -> None:
-        """Our bank tells in another statement of what it told before."""
+        """Report a booking again in another statement."""
         if self.moved and self.chance.random() < 0.5:
             await self._state(self._statement(self.chance.choice(list(self.moved.values()))))
 
     async def accept_transfer(self) -> None:
-        """An officer makes a gift of what is held, or tries to."""
+        """Apply an unallocated payment to its donation as an officer, or try to."""
         if held := await self.ids(
             f"select id from unallocated_payment where provider = '{BANK_TRANSFER}' and status = 'held'"
         ):
@@ -115,7 +115,7 @@ class Transferring:
                     await bank_transfers.apply_to_donation(tx, self.chance.choice(held), "the donor called", BY)
 
     async def send_back(self) -> None:
-        """An officer decides that what is held goes back."""
+        """Decide as an officer to return an unallocated payment."""
         if held := await self.ids(
             f"select id from unallocated_payment where provider = '{BANK_TRANSFER}' and status = 'held'"
         ):
@@ -124,14 +124,14 @@ class Transferring:
                     await suspense.begin_refund(tx, self.chance.choice(held), "not ours", BY)
 
     async def transfer_leaves(self) -> None:
-        """Our bank sends back what was decided, sometimes after an officer has noted that it did."""
+        """Send back what was decided, sometimes after an officer has recorded it."""
         if owed := self._owed(await self._going_back()):
             await self._leave(self.chance.choice(owed), noted=self.chance.random() < 0.4)
 
     async def _leave(self, owed: Back, *, noted: bool = False) -> None:
         content = self._booked(Moved(owed.reference, -owed.minor, owed.currency, f"OUT{len(self.moved)}"))
         if noted:
-            with suppress(UnallocatedPaymentError, RefundError):  # a statement told of another one alike meanwhile
+            with suppress(UnallocatedPaymentError, RefundError):  # a statement reported a similar one meanwhile
                 await self._note(owed, list(self.moved)[-1])
         await self._state(content)
 
@@ -143,7 +143,7 @@ class Transferring:
                 await suspense.record_manual_refund(tx, owed.id, name, "by bank", BY)
 
     async def _going_back(self) -> list[Back]:
-        """What was ever decided to go back."""
+        """Everything that was ever to be sent back."""
         async with self.db.read() as tx:
             held = await tx.fetch(
                 "select id, split_part(provider_payment, '/', 1), amount_minor, currency, status = 'refunding', false "
@@ -159,7 +159,7 @@ class Transferring:
         return sorted(Back(*row) for row in (*held, *gifts))
 
     def _owed(self, decided: list[Back]) -> list[Back]:
-        """What of it has not left: of what has one reference and amount it is the same which."""
+        """What has not left yet; of those with the same reference and amount it does not matter which."""
         left = Counter(one[:3] for one in self._gone())
         owed = []
         for one in decided:
@@ -174,7 +174,7 @@ class Transferring:
         return [one._replace(minor=-one.minor) for one in self.moved.values() if one.minor < 0]
 
     def _booked(self, moved: Moved) -> bytes:
-        """What our bank does is done, whatever becomes of the statement, which this is."""
+        """The statement of a booking; the bank's booking is final, whatever happens to the statement."""
         self.moved[moved.name] = moved
         return self._statement(moved)
 
@@ -188,10 +188,10 @@ class Transferring:
         await bank_statements_flows.import_statements(self.db, content, None, by=BY, record=_unrecorded)
 
     async def settle_transfers(self) -> None:
-        """Every statement is imported, officers send back what waits for it, and dismiss what is told twice."""
+        """Import every statement, send back what is waiting, and dismiss what is reported twice."""
         for content in self.stated:
             await self._state(content)
-        self.stated = []  # nobody crashes any more
+        self.stated = []  # no more crashes
         for owed in self._owed(await self._going_back()):
             await self._leave(owed)
         self.by_bank |= {one.id: one.minor for one in await self._going_back() if one.gift and not one.going}
@@ -202,7 +202,7 @@ class Transferring:
                 await bank_statements.dismiss_line(tx, line_id, note="told before", by=BY)
 
     async def expect_transfers(self, balances: Counter[str], posted: Counter[str]) -> None:
-        """Each movement once: it paid a gift, or was held and went back or became one; nothing of it waits."""
+        """Check each booking once: it paid a donation, or was unallocated and returned or applied; nothing waits."""
         async with self.db.read() as tx:
             held = await tx.fetch("select reason, status from unallocated_payment where provider = $1", BANK_TRANSFER)
             waiting = await tx.fetch(
@@ -232,4 +232,4 @@ class Transferring:
 
 
 async def _unrecorded(_tx: Tx, _statements: Sequence[BankStatement], _looked: ImportProgress) -> None:
-    """Nobody keeps who did it."""
+    """Skip the audit entry."""

@@ -1,4 +1,4 @@
-"""A real OpenID provider (oidc-provider-mock) as its own process on this machine."""
+"""A real OpenID provider (oidc-provider-mock) as a process on this machine."""
 
 import asyncio
 import json
@@ -21,29 +21,29 @@ _TOKENS_LIVE = "864000"  # the service's clock may be ahead of the provider's
 
 @dataclass(frozen=True, slots=True)
 class OpenIdProvider:
-    """The running provider. It takes any client, and signs in whoever is typed into its form."""
+    """The running provider. It accepts any client, and signs in anybody entered in its form."""
 
     issuer: str
 
     async def knows(self, subject: str, **claims: Any) -> None:
-        """Have it say this of somebody from now on."""
+        """Set the claims of a person."""
         async with httpx.AsyncClient() as client:
             (await client.put(f"{self.issuer}/users/{quote(subject)}", json=claims)).raise_for_status()
 
     async def sign_in(self, url: str, subject: str) -> str:
-        """Fill its form as a person does; the address to which it sends the browser back."""
+        """Fill in its form; returns the URL to which it redirects the browser back."""
         async with httpx.AsyncClient() as client:
             return str((await client.post(url, data={"sub": subject})).headers["location"])
 
     async def decline(self, url: str) -> str:
-        """Refuse on its form."""
+        """Decline in its form."""
         async with httpx.AsyncClient() as client:
             return str((await client.post(url, data={"action": "deny"})).headers["location"])
 
 
 @asynccontextmanager
 async def openid_provider(*people: dict[str, Any]) -> AsyncIterator[OpenIdProvider]:
-    """The provider until the block ends; ``people`` are claims, ``sub`` among them."""
+    """The provider until the block ends; ``people`` are claims, including ``sub``."""
     port = free_port()
     command = [sys.executable, "-W", "ignore", "-m", "oidc_provider_mock", "--port", str(port), "--host", "127.0.0.1"]
     command += ["--token-max-age", _TOKENS_LIVE]

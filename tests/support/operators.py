@@ -1,4 +1,4 @@
-"""Operators, signed in as pages find them."""
+"""Operators, signed in to the console."""
 
 from almoner.access.people.domain import OPERATORS, OperatorRole, Person
 from almoner.access.sign_ins import service as sign_ins
@@ -12,7 +12,7 @@ ADDRESS = "192.0.2.9"
 
 
 async def operator(service: Service, *roles: OperatorRole) -> Person:
-    """A new operator with an authenticator app."""
+    """Create an operator with an authenticator app."""
     name = f"{unique('op').replace(' ', '')}@example.org"
     made = await people.person(service, OPERATORS, name, *roles, password=None)
     await people.authenticator(service, made)
@@ -20,7 +20,7 @@ async def operator(service: Service, *roles: OperatorRole) -> Person:
 
 
 async def signed_in(service: Service, person: Person) -> Browser:
-    """A browser in which an operator has just proved who they are."""
+    """A browser in which an operator is signed in, freshly authenticated."""
     browser = Browser(service.app, service.db.deployment.base_urls.pages, ADDRESS)
     async with service.db.write() as tx:
         entered = await sign_ins.begin_sign_in(tx, person, "password_totp", Device(ADDRESS))

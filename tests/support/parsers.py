@@ -1,4 +1,4 @@
-"""Every parser of text from outside, the longest text that it is given, and what it refuses text by."""
+"""Every parser of external text, the longest text that it gets, and the errors by which it refuses text."""
 
 import hmac
 import json
@@ -53,9 +53,9 @@ REFUSALS: Final = (
 )
 
 HEAD, FORM, LINE = 16_000, 64_000, 500
-"""Of a request's head, of a form, of a field whose length is checked before it is read.
+"""The sizes of a request head, of a form, and of a field whose length is checked before it is parsed.
 
-The longest field of a bank's file counts as a head: a file is read by an operator's command, row by row.
+The longest field of a bank's file counts as a head: an operator's command reads the file row by row.
 """
 
 

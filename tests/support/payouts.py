@@ -1,4 +1,4 @@
-"""Gifts on their way to nonprofits, for tests: given, settled, verified, paid out."""
+"""Donations on their way to nonprofits, for tests: donated, settled, verified, disbursed."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -17,13 +17,13 @@ SIMULATE = "/v1/sandbox/simulate"
 
 
 async def simulate(api: Client, record: str, action: str, **body: Any) -> dict[str, Any]:
-    """What somebody else does to a record; the record afterwards."""
+    """Simulate an action on a record; returns the record."""
     done: dict[str, Any] = data(await api.post(SIMULATE, {"id": record, "action": action, **body}))
     return done
 
 
 async def refused(api: Client, record: str, action: str, **body: Any) -> tuple[str, list[str]]:
-    """The code and the reasons of a move that is not allowed."""
+    """(error code, reasons) of a refused action."""
     answer = await api.post(SIMULATE, {"id": record, "action": action, **body})
     assert answer.status_code == 400, answer.text
     error = answer.json()["error"]
@@ -31,50 +31,50 @@ async def refused(api: Client, record: str, action: str, **body: Any) -> tuple[s
 
 
 async def verified(service: Service, api: Client, organisation: str) -> dict[str, Any]:
-    """An approved verification of a nonprofit."""
+    """Create an approved verification of a nonprofit."""
     made = data(await api.post("/v1/monetary-donation-verifications", {"organisationId": organisation}))
     await service.drain()
     return await simulate(api, made["id"], "approve")
 
 
 async def settled(service: Service, api: Client, organisation: str, **gift: Any) -> dict[str, Any]:
-    """A gift that the provider has paid out to us."""
+    """Create a donation that the provider has paid out to us."""
     made = await factories.donation(service, api, organisation=organisation, **gift)
-    await service.drain()  # its receipt: what marks it as sent would hold the donation while it is collected
+    await service.drain()  # its receipt: marking it as sent would lock the donation
     return await simulate(api, made["id"], "settle")
 
 
 async def gift(api: Client, record: dict[str, Any]) -> dict[str, Any]:
-    """A donation as it is now."""
+    """The current donation."""
     found: dict[str, Any] = data(await api.get(f"/v1/donations/{record['id']}"))
     return found
 
 
 async def payouts(api: Client, **filters: Any) -> list[dict[str, Any]]:
-    """The partner's payouts, newest first."""
+    """The partner's disbursements, newest first."""
     found: list[dict[str, Any]] = data(await api.get("/v1/disbursements", **filters))
     return found
 
 
 async def run(service: Service, rules: DisbursementRules | None = None) -> RunResult:
-    """Payouts are run."""
+    """Run the disbursements."""
     return await disbursements_flows.run_disbursements(service.db, rules or DisbursementRules())
 
 
 async def came_back(service: Service, payout: dict[str, Any], reason: str = "account closed") -> None:
-    """The bank has returned a payout, and an officer says so."""
+    """Record that the bank has returned a disbursement."""
     await disbursements_flows.mark_returned(
         service.db, uuid_of(service, "disbursement", payout["id"]), reason, recorded_by="officer"
     )
 
 
 async def hold(service: Service, organisation: str) -> None:
-    """An officer stops payouts to a nonprofit."""
+    """Place a hold on a nonprofit."""
     await _decide(service, organisation, disbursements.hold_disbursements)
 
 
 async def release(service: Service, organisation: str) -> None:
-    """An officer lets a nonprofit be paid again."""
+    """Release the holds on a nonprofit."""
     await _decide(service, organisation, disbursements.release_holds)
 
 
@@ -94,7 +94,7 @@ def uuid_of(service: Service, type_: str, text: str) -> UUID:
 
 
 async def events_of(service: Service, donation: dict[str, Any]) -> list[str]:
-    """The types of the events that tell of a donation, in order."""
+    """The types of the events about a donation, in order."""
     async with service.db.read() as tx:
         rows = await tx.fetch(
             "select type from event where type like 'donation.%' and payload like $1 order by position",

@@ -1,4 +1,4 @@
-"""People for tests: members of partners and operators, with what they sign in by."""
+"""People for tests: members of partners and operators, with their credentials."""
 
 import pyotp
 
@@ -10,13 +10,13 @@ from tests.support.service import Service
 
 PASSWORD = "correct horse battery staple"
 LEAST_COST = hashing.HashCost(passes=1, kibibytes=8)
-"""Of a hash in a process of tests: those of the service take a thousand times as long, and prove no more."""
+"""The cost of a password hash in tests: the service's own takes a thousand times as long, and proves no more."""
 
 
 async def person(
     service: Service, realm: Realm, name: str, *roles: Role, password: str | None = PASSWORD, email: str | None = None
 ) -> Person:
-    """Somebody new, who signs in with the password; without one, nothing opens to them yet."""
+    """Create a person, who signs in with the password; without one they cannot sign in yet."""
     profile = build_profile(name, email=email or name, name=name.partition("@")[0].capitalize())
     async with service.db.write() as tx:
         made = await people.create(tx, realm, profile, roles)
@@ -28,7 +28,7 @@ async def person(
 
 
 async def authenticator(service: Service, somebody: Person) -> str:
-    """Set up an authenticator app; its secret in base 32."""
+    """Set up an authenticator app; returns its secret in base 32."""
     async with service.db.write() as tx:
         set_up = await authenticators.begin_setup(tx, somebody, "Almoner")
     secret = set_up.secret.replace(" ", "")
@@ -39,6 +39,6 @@ async def authenticator(service: Service, somebody: Person) -> str:
 
 
 def code(service: Service, secret: str) -> str:
-    """The code that the app shows next: a minute later, since a code is taken once."""
+    """The app's next code, a minute later, since a code is accepted once."""
     service.clock.advance_wall(seconds=60)
     return pyotp.TOTP(secret).at(service.clock.real_now())

@@ -1,7 +1,7 @@
-"""A database whose tables seem to hold a million rows each: PostgreSQL plans by statistics, and none is filled.
+"""A database whose tables seem to have a million rows each: PostgreSQL plans by statistics, and none is filled.
 
-The planner multiplies the rows for each page that it knows of by the pages that a file really has, so that the files
-of tables are made longer, with nothing in them.
+The planner multiplies the rows per known page by a file's actual pages, so the files of tables are extended with
+nothing in them.
 """
 
 import json
@@ -27,12 +27,12 @@ DAILY_ROWS: Final = 10_000
 PAGE_BYTES: Final = 8192
 PARTNERS: Final = 100
 CODES: Final = 20
-"""Currencies, countries, languages."""
+"""The number of currencies, countries, languages."""
 RARE: Final = 0.0005
-"""The share of rows in a state that a partial index is kept for: what waits for somebody."""
+"""The share of rows in a state that a partial index covers: what waits for somebody."""
 MOST_ITEMS: Final = 25
 MOST_SHAPES: Final = 4
-"""Of what one text was given, planned by itself."""
+"""The most parameter shapes of one statement that are planned separately."""
 
 _TABLES: Final = """
 select c.oid, n.nspname as schema, c.relname as name, pg_relation_filepath(c.oid) as file
@@ -73,14 +73,14 @@ _LITERAL: Final = re.compile(r"'((?:[^']|'')*)'::")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What PostgreSQL means to do for one statement."""
+    """PostgreSQL's plan for one statement."""
 
     cost: float
     nodes: Sequence[dict[str, Any]]
 
 
 async def seem_large(admin: Connection, data: Path, fewer: Mapping[str, int]) -> dict[str, float]:
-    """Give every table of ``admin``'s database a million rows, but those with ``fewer``; of each and each index."""
+    """Give ``admin``'s tables a million rows each, except those in ``fewer``; returns the rows by table and index."""
     await admin.execute("checkpoint")
     tables = {row["oid"]: row for row in await admin.fetch(_TABLES)}
     indexes = await admin.fetch(_INDEXES, list(tables))
@@ -168,7 +168,7 @@ def _values(column: asyncpg.Record) -> list[str]:
 
 
 def _shares(values: list[str], about: Sequence[str], name: str, whole: float) -> dict[str, float]:
-    """How many rows have each value: few of those that partial indexes are kept for."""
+    """The share of rows with each value: small for those that partial indexes cover."""
     rare = set()
     for one in about:
         if found := re.search(rf"\(*{name}\)?(?:::text)? = (?:ANY \()?\(?(?:ARRAY\[)?(.*?)(?:\]|\)|$)", one):
@@ -201,7 +201,7 @@ _ONE: Final = {
 
 
 def literal(type_name: str, shape: Shape) -> str:
-    """What stands for something of this shape, in SQL."""
+    """An SQL literal of this shape."""
     match shape:
         case None:
             return "null"
@@ -221,13 +221,13 @@ def _item(type_name: str, number: int) -> str:
 
 
 def most_first(shapes: Sequence[Shape]) -> tuple[int, str]:
-    """An order that begins with the longest lists and the highest limits, the same in every run."""
+    """A sort key for the longest lists and the highest limits first, the same in every run."""
     numbers = [int(str(shape).rpartition(" ")[2]) for shape in shapes if re.fullmatch(r"(list of )?\d+", str(shape))]
     return -sum(numbers), repr(shapes)
 
 
 async def plan(connection: Connection, sql: str, shapes: Sequence[Sequence[Shape]]) -> tuple[Plan, list[Plan]]:
-    """The plan for any values, and one for each shape of what it was given. Raises asyncpg.PostgresError."""
+    """(plan for any values, a plan for each parameter shape). Raises asyncpg.PostgresError."""
     await connection.execute(f"prepare asked as {sql}")
     try:
         types: Sequence[str] = await connection.fetchval(

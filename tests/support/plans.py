@@ -1,4 +1,4 @@
-"""A transaction that tells how PostgreSQL answers what it is asked."""
+"""A transaction that records how PostgreSQL executes statements."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from almoner.platform.database.transactions import Tx
 
 
 class Explaining:
-    """A transaction that asks for the plan of each reading statement before it runs it."""
+    """A transaction that explains each reading statement before it runs it."""
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
@@ -44,10 +44,10 @@ class Explaining:
         return {node["Index Name"] for node in self.nodes() if "Index Name" in node}
 
     def scans(self) -> set[str]:
-        """The tables that are read whole."""
+        """The tables that are read entirely."""
         return {node["Relation Name"] for node in self.nodes() if node["Node Type"] == "Seq Scan"}
 
     def sorts_before_limit(self) -> list[dict[str, Any]]:
-        """What is ordered before its first rows are taken."""
+        """The plan nodes that sort before taking the first rows."""
         limits = [node for node in self.nodes() if node["Node Type"] == "Limit"]
         return [child for node in limits for child in node["Plans"] if child["Node Type"] == "Sort"]

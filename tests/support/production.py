@@ -1,4 +1,4 @@
-"""What production requires of a service, besides its database and key."""
+"""The settings that production requires, besides database and key."""
 
 from typing import Any, Final
 

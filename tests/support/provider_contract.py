@@ -1,4 +1,4 @@
-"""Every payment provider that there is, with the donor's side of it: what the contract tests run on."""
+"""Every payment provider, with its donors' side: the base of the contract tests."""
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -40,17 +40,17 @@ ACTIONS = {
     "expired_card": DeclineAction.ASK_DONOR,
     "revocation_of_authorization": DeclineAction.REVOKED,
 }
-"""How a saved card is declined, and what is to be done about it."""
+"""Decline codes of a saved card, and the expected action."""
 OWN_CODES = ("authentication_required", "expired_card")
 _keys = count(1)
 
 
 @dataclass(frozen=True, slots=True)
 class SavedCards:
-    """What donors and their banks do to saved cards.
+    """The actions of donors and banks on saved cards.
 
-    ``save``: on the page of a setup. ``decline_next``: the next charge fails with this code. ``renew``: the bank issues
-    it anew. ``notices``: of a setup and of a saved card.
+    ``save``: on a setup page. ``decline_next``: the next charge fails with this code. ``renew``: the bank renews the
+    card. ``notices``: webhooks about a setup and a saved card.
     """
 
     save: Callable[[str], Awaitable[None]]
@@ -64,7 +64,7 @@ class SavedCards:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """A provider, and the donor's side of it."""
+    """A provider, and its donors' side."""
 
     provider: PaymentProvider
     pay: Callable[[str], Awaitable[None]]
@@ -83,21 +83,21 @@ class Contract:
     keeps_url: bool = True
 
     def read(self, signed_at: datetime, *, at: datetime, dispute: bool = False) -> ProviderEvent | None:
-        """Read a notice signed at one moment at another."""
+        """Parse a webhook that was signed at another time."""
         body, header = self.signed(signed_at, dispute=dispute)
         return self.provider.parse_webhook({self.header: header}, body, at)
 
     def signed(self, at: datetime, *, dispute: bool = False) -> tuple[bytes, str]:
-        """A notice's body and the header that signs it, by the provider's own hand."""
+        """(body, signature header) of a webhook, signed by the provider."""
         return self.sign(at, json.dumps(self.notices[dispute]).encode())
 
     def ended(self, payment: ProviderPayment) -> ProviderPayment:
-        """As it is shown when it can be paid no more."""
+        """A payment that can no longer be paid."""
         return payment if self.keeps_url else replace(payment, url=None)
 
 
 def order(**changed: object) -> PaymentOrder:
-    """What we might ask for; another key each time."""
+    """A payment order, with another key each time."""
     number = next(_keys)
     asked = PaymentOrder(
         key=f"sandbox:payment:{number}",
@@ -115,7 +115,7 @@ def order(**changed: object) -> PaymentOrder:
 
 @asynccontextmanager
 async def built_in(service: Service) -> AsyncIterator[Contract]:
-    """The built-in provider behind its adapter."""
+    """The built-in provider with its adapter."""
     async with serving_provider(service) as simulator:
         yield Contract(
             simulator.provider,
@@ -129,7 +129,7 @@ async def built_in(service: Service) -> AsyncIterator[Contract]:
 
 @asynccontextmanager
 async def in_memory(service: Service) -> AsyncIterator[Contract]:
-    """The one that the other tests use."""
+    """The provider in memory."""
     fake = FakeProvider()
 
     async def pay(payment: str) -> None:
@@ -156,13 +156,13 @@ async def in_memory(service: Service) -> AsyncIterator[Contract]:
 
 
 def signed_by_us(at: datetime, body: bytes) -> tuple[bytes, str]:
-    """As the built-in provider and the one in memory sign."""
+    """The signature of the built-in provider and the one in memory."""
     return body, callback_signature(SECRET, int(at.timestamp()), body)
 
 
 @asynccontextmanager
 async def at_stripe(service: Service) -> AsyncIterator[Contract]:
-    """Stripe's adapter on the strict stub."""
+    """Stripe's adapter with the strict stub."""
     async with serving_stripe(service.clock.now) as (stub, url):
         provider = StripeProvider(
             StripeConnection(KEY, url),
@@ -222,7 +222,7 @@ async def at_stripe(service: Service) -> AsyncIterator[Contract]:
 
 
 def stripe_notice(kind: str, thing: dict[str, object]) -> dict[str, object]:
-    """A notice as Stripe writes it."""
+    """A webhook as Stripe writes it."""
     return {"id": "evt_1", "object": "event", "type": kind, "livemode": False, "data": {"object": thing}}
 
 

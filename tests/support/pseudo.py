@@ -1,4 +1,4 @@
-"""A language made on the fly, to find words that come from nowhere: every message named, accented and longer (H9)."""
+"""A pseudo-language to find texts outside the catalogues: every message with its key, accented and longer (H9)."""
 
 import json
 import re
@@ -17,7 +17,7 @@ _MESSAGE: Final = re.compile(r"⟦([\w.]+)¦[^⟦⟧]*⟧")
 _SEEN: Final = ("aria-label", "title", "placeholder", "alt", "data-total", "data-done")
 _SILENT: Final = ("style", "script", "bdi", "textarea", "time", "kbd")
 DATA: Final = {"QQ", "Partner", "Almoner", "UTC"}
-"""A monogram, the name of a logo, who made the page, and a time zone; other data stand in mark-up of their own."""
+"""A monogram, the name of a logo, the product's name, and a time zone; other data have their own mark-up."""
 
 
 def catalogues(folder: Path) -> TranslationCatalogues:
@@ -55,23 +55,23 @@ class _Words(HTMLParser):
 
 
 def read_page(html: str) -> tuple[set[str], set[str]]:
-    """The keys of the messages that a reader sees or hears, and the words that are in none. Data stand in ``bdi``."""
+    """(keys of the messages on a page, words outside them). Data are in ``bdi``."""
     reader = _Words()
     reader.feed(html)
     return read_text(" ".join(reader.found))
 
 
 def read_text(text: str) -> tuple[set[str], set[str]]:
-    """The keys of the messages in a text, and the words outside of them."""
+    """(keys of the messages in a text, words outside them)."""
     keys: set[str] = set()
-    while found := _MESSAGE.findall(text):  # from the inside out: a message may be in another
+    while found := _MESSAGE.findall(text):  # from the inside out: messages can be nested
         keys.update(found)
         text = _MESSAGE.sub(" ", text)
     return keys, {word for word in text.split() if re.search(r"[^\W\d_]", word)}
 
 
 def mail_of(mails: MailRenderer, name: str, facts: Mapping[str, object]) -> dict[str, Any]:
-    """A mail in the made-up language, as the mailbox has it; its link is one of ours."""
+    """An email in the pseudo-language, from the mailbox; its link is one of ours."""
     facts = {"link": f"{mails.deployment.base_urls.pages}/q", **facts}
     at, language, brand = datetime(2026, 3, 2, tzinfo=UTC), mails.language(None), mails.own_brand()
     made = mails.render_mail(
@@ -82,22 +82,22 @@ def mail_of(mails: MailRenderer, name: str, facts: Mapping[str, object]) -> dict
 
 @dataclass
 class Reader:
-    """Reads pages; ``seen`` are the messages that were met. ``data``: words that are in none, besides ``DATA``."""
+    """Reads pages; ``seen`` are the messages found. ``data``: words outside messages, besides ``DATA``."""
 
     seen: set[str] = field(default_factory=set)
     data: frozenset[str] = frozenset()
 
     def page(self, html: str) -> None:
-        """A page or the HTML of a mail."""
+        """Read a page or the HTML of an email."""
         keys, stray = read_page(html)
         assert keys
         assert stray <= DATA | self.data, stray
         self.seen |= keys
 
     def mail(self, mail: dict[str, Any]) -> None:
-        """Subject and both forms; in the plain one a line begins with a message, or is a link or a code.
+        """Read the subject and both forms; a line of the plain text starts with a message, or is a link or a code.
 
-        It begins with who sends it.
+        The plain text starts with the sender.
         """
         self.page(mail["html"])
         self.seen |= read_text(mail["subject"])[0]

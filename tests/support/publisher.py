@@ -1,4 +1,4 @@
-"""A server that publishes one file as registers do: with parts, conditions and, when told so, breaks."""
+"""A server that publishes one file as registers do: with ranges, conditional requests and broken transfers."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from tests.support.receivers import Received, reply
 
 @dataclass
 class Publisher:
-    """``cuts`` are the bytes of the body after which the connections to come end, one after the other."""
+    """``cuts``: after how many body bytes the next connections break, in order."""
 
     content: bytes
     etag: str | None = '"v1"'
@@ -16,7 +16,7 @@ class Publisher:
     cuts: list[int] = field(default_factory=list)
 
     async def __call__(self, request: Received, writer: asyncio.StreamWriter) -> None:
-        """Answer one request."""
+        """Handle one request."""
         headers, sent = request.headers, {"ETag": self.etag, "Last-Modified": self.modified}
         stated = {name: value for name, value in sent.items() if value}
         if (self.etag and headers.get("if-none-match") == self.etag) or (

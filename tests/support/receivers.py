@@ -1,4 +1,4 @@
-"""A real receiver of webhooks on this machine: it keeps what it got and answers as it is told, well or badly."""
+"""A real webhook receiver on this machine: it records requests and responds as told, correctly or not."""
 
 import asyncio
 import ssl
@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One request as it came: headers in lower case, the raw body, and the number of the connection it came over."""
+    """One request: headers in lower case, the raw body, and the number of its connection."""
 
     method: str
     path: str
@@ -23,7 +23,7 @@ Reply: TypeAlias = bytes | Callable[[Received, asyncio.StreamWriter], Awaitable[
 
 
 def reply(status: int = 200, body: bytes = b"", **headers: str) -> bytes:
-    """A whole HTTP answer; ``retry_after="5"`` becomes ``Retry-After: 5``."""
+    """A whole HTTP response; ``retry_after="5"`` becomes ``Retry-After: 5``."""
     lines = [f"HTTP/1.1 {status} Reason", f"Content-Length: {len(body)}"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return "\r\n".join([*lines, "", ""]).encode() + body
@@ -31,7 +31,7 @@ def reply(status: int = 200, body: bytes = b"", **headers: str) -> bytes:
 
 @dataclass
 class Receiver:
-    """Answers with ``script`` in order, then with ``otherwise`` for ever."""
+    """Sends the responses of ``script`` in order, then ``otherwise``."""
 
     scheme: str = "http"
     host: str = "127.0.0.1"
@@ -45,11 +45,11 @@ class Receiver:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """Its URL."""
         return f"{self.scheme}://{self.host}:{self.port}/hooks"
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the requests of one connection."""
+        """Handle the requests of one connection."""
         self.connections += 1
         number = self.connections
         try:
@@ -67,7 +67,7 @@ class Receiver:
                 finally:
                     self.in_flight -= 1
         except (ConnectionError, asyncio.IncompleteReadError):
-            return  # the client left: for a receiver that is an ordinary end
+            return  # the client left, which is normal for a receiver
         finally:
             writer.close()
 

@@ -1,4 +1,4 @@
-"""Faults of refunds that the self-check must name."""
+"""Faults of refunds that the self-check must report."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from tests.support.validation_faults import OLD, Fault
 
 
 async def lived(service: Service, api: Client) -> None:
-    """Whole and in part, before and after the provider settled, refused, drawn by a report, by bank, under way."""
+    """Create refunds: full and partial, before and after settlement, refused, debited, by bank, in progress."""
     cause = await factories.nonprofit(service)
     early = await factories.donation(service, api, organisation=cause, amount=1000)
     for part in (400, 600):
@@ -43,7 +43,7 @@ PENDING = "(select id from refund where status = 'pending' limit 1)"
 
 
 def of_refunds() -> Iterator[Fault]:
-    """One of each kind, and more where a check can be broken from two sides."""
+    """One fault of each kind, and more if a check can be violated on two sides."""
     for kind in ("started", "fee_covered", "sent", "reversed", "fee_restored"):
         one = f"(select id from ledger_transfer where kind = 'donation_refund_{kind}' limit 1)"
         yield Fault("refunds.states_are_posted", f"delete from ledger_transfer where id = {one}")

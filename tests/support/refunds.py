@@ -1,4 +1,4 @@
-"""Gifts that go back, for tests."""
+"""Refunded donations, for tests."""
 
 from typing import Any
 from uuid import UUID
@@ -15,14 +15,14 @@ from tests.support.service import Service
 
 
 async def refund(api: Client, record: dict[str, Any], amount: int | None = None) -> dict[str, Any]:
-    """The partner has a donation sent back; the donation as the answer shows it."""
+    """Refund a donation as the partner; returns the donation in the response."""
     body = {} if amount is None else {"amount": amount}
     made: dict[str, Any] = data(await api.post(f"/v1/donations/{record['id']}/refund", body))
     return made
 
 
 async def refused(api: Client, record: dict[str, Any], amount: int | None = None) -> tuple[str, list[str]]:
-    """The code and the reasons of a refund that is not possible."""
+    """(error code, reasons) of a refused refund."""
     answer = await api.post(f"/v1/donations/{record['id']}/refund", {} if amount is None else {"amount": amount})
     assert answer.status_code == 400, answer.text
     error = answer.json()["error"]
@@ -30,7 +30,7 @@ async def refused(api: Client, record: dict[str, Any], amount: int | None = None
 
 
 async def begun(service: Service, record: dict[str, Any], minor: int | None = None) -> Refund:
-    """An officer has a donation sent back; no provider is asked yet."""
+    """Begin a refund as an officer, without calling the provider yet."""
     async with service.db.write() as tx:
         gift = uuid_of(service, "donation", record["id"])
         return await refunds.begin_refund(
@@ -45,11 +45,11 @@ async def of(service: Service, record: dict[str, Any]) -> list[Refund]:
 
 
 async def send(service: Service, provider: PaymentProvider, refund_id: UUID) -> None:
-    """The provider is asked for one."""
+    """Send one refund to the provider."""
     await refunds_flows.send_refund(service.db, provider, refund_id)
 
 
 async def by_hand(service: Service, refund_id: UUID, called: str) -> Refund:
-    """An officer has sent it."""
+    """Record a refund sent outside the service."""
     async with service.db.write() as tx:
         return await refunds.record_manual_refund(tx, refund_id, called, "sent by bank", "officer")

@@ -1,4 +1,4 @@
-"""A row that the database refuses to write, as one may that nobody has thought of."""
+"""Make the database refuse to write a row."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +15,7 @@ create trigger refuse before {event} on {table} for each row when ({when}) execu
 
 @asynccontextmanager
 async def refusing(database: TestDatabase, event: str, table: str, when: str) -> AsyncIterator[None]:
-    """Refuse an ``insert`` or ``update`` of rows of a table for the time of a block."""
+    """Refuse an ``insert`` or ``update`` of rows of a table during the block."""
     owner = await asyncpg.connect(database.owner_dsn)
     try:
         await owner.execute(_REFUSE.format(event=event, table=table, when=when))

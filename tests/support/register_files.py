@@ -1,4 +1,4 @@
-"""Files as readers of registers get them, made of bytes or of a file on disk."""
+"""Files as register readers get them, from bytes or from disk."""
 
 import csv
 import io
@@ -20,13 +20,13 @@ from almoner.nonprofits.registers.ports import RegisterSource
 
 @dataclass(frozen=True)
 class File:
-    """One file of a load, in memory."""
+    """One file of an import, in memory."""
 
     content: bytes
     name: str = "file"
 
     def lines(self, encoding: str) -> Iterator[str]:
-        """Its text with line ends as they are."""
+        """Its text with unchanged line ends."""
         return iter(io.TextIOWrapper(io.BytesIO(self.content), encoding=encoding, errors="replace", newline=""))
 
     def open_binary(self) -> BinaryIO:
@@ -41,7 +41,7 @@ def on_disk(path: Path) -> File:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader gave, by kind."""
+    """The rows that a reader returned, by kind."""
 
     entries: list[RegisterEntry]
     links: list[RegisterLink]
@@ -57,13 +57,13 @@ class Reading:
         return entry
 
     def number(self, number: str) -> RegisterEntry:
-        """The only entry of that number."""
+        """The only entry with that number."""
         (entry,) = [entry for entry in self.entries if entry.number == number]
         return entry
 
 
 def read(source: RegisterSource, *files: File | bytes | str | Path) -> Reading:
-    """All rows of the files, read together."""
+    """Read all rows of the files together."""
     reading = Reading([], [], [], [], [], [])
     kinds = {
         RegisterEntry: reading.entries,

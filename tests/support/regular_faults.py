@@ -1,4 +1,4 @@
-"""Faults of plans of regular gifts that the self-check must name."""
+"""Faults of recurring donations that the self-check must report."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from tests.support.validation_faults import OLD, Fault
 
 
 async def lived(service: Service, api: Client) -> None:
-    """One plan that was paid twice, and one whose second gift was declined."""
+    """Create a plan that was paid twice, and one whose second charge was declined."""
     plans = [await begin_plan(service, api, "weekly") for _ in range(2)]
     for plan in plans:
         await simulate(api, (await plan.gifts())[0]["id"], "settle")
@@ -20,7 +20,7 @@ async def lived(service: Service, api: Client) -> None:
 
 
 def of_plans() -> Iterator[Fault]:
-    """One of each kind, and more where a check can be broken from two sides."""
+    """One fault of each kind, and more if a check can be violated on two sides."""
     paid = "donation_subscriptions.paid_dates_match"
     yield Fault(
         paid, "update donation_subscription_charge set status = 'failed', charged_on = null where status = 'paid'"

@@ -1,4 +1,4 @@
-"""Donors who give regularly at the built-in provider: they begin plans, and their banks decline cards."""
+"""Donors with recurring donations at the built-in provider: they start plans, and their banks decline cards."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,7 @@ CARD = "4242424242424242"
 
 @dataclass(slots=True)
 class Plan:
-    """One plan, as its partner sees it and its donor's bank treats it."""
+    """One plan, with its partner's view and its donor's card."""
 
     service: Service
     api: Client
@@ -37,18 +37,18 @@ class Plan:
 
     @property
     def uuid(self) -> UUID:
-        """Its row."""
+        """Its UUID."""
         found = self.service.db.deployment.ids.parse("donationsubscription", self.id)
         assert found is not None
         return found
 
     async def record(self) -> dict[str, Any]:
-        """The record."""
+        """The record in the API."""
         found: dict[str, Any] = data(await self.api.get(f"{PLANS}/{self.id}"))
         return found
 
     async def does(self, action: str, body: object = None, status: int = 200) -> dict[str, Any]:
-        """An action of the partner."""
+        """Perform a partner's action."""
         reply = await self.api.post(f"{PLANS}/{self.id}/{action}", body)
         assert reply.status_code == status, reply.text
         found: dict[str, Any] = reply.json() if status != 200 else data(reply)
@@ -60,30 +60,30 @@ class Plan:
         return [one for one in reversed(found) if one["subscription"]["id"] == self.id]
 
     async def paid_on(self) -> list[str]:
-        """The days on which its paid gifts were made."""
+        """The dates of its paid donations."""
         return [one["createdAt"][:10] for one in await self.gifts() if one["status"] == "RECEIVED_PAYMENT"]
 
     async def dates(self) -> list[tuple[str, str]]:
-        """Each date that was due, and what became of it."""
+        """(date, outcome) of each due date."""
         async with self.service.db.read() as tx:
             found = await subscriptions.list_charges(tx, self.uuid)
         return [(one.due_on.isoformat(), one.skip_reason or one.status) for one in reversed(found)]
 
     async def method(self) -> SavedPaymentMethod:
-        """What it is charged to."""
+        """The saved payment method."""
         async with self.service.db.read() as tx:
             saved = (await subscriptions.get(tx, ALL_PARTNERS, self.uuid)).payment_method
         assert saved is not None
         return saved
 
     async def decline_next(self, code: str = "insufficient_funds") -> None:
-        """The next charge is declined."""
+        """Decline the next charge."""
         saved = await self.method()
         async with self.service.db.write() as tx:
             assert await provider_test.fail_next_charge(tx, saved.customer, saved.id, DeclineReason(code))
 
     async def events(self) -> list[str]:
-        """What its partner was told of plans."""
+        """The types of its partner's events about plans."""
         await self.service.drain()
         told = data(await self.api.get("/v1/events", direction="ASC", pageSize=100))
         return [
@@ -94,7 +94,7 @@ class Plan:
 
 
 def context(service: Service) -> PaymentContext:
-    """What the flows of a service work with."""
+    """The dependencies of the payment flows."""
     assert service.services.provider is not None
     return PaymentContext(service.db, service.services.provider)
 
@@ -110,7 +110,7 @@ async def begin_plan(
     pays: bool = True,
     **body: Any,
 ) -> Plan:
-    """A donor chooses to give regularly, and pays the first gift."""
+    """Choose a recurring donation as a donor, and pay the first one."""
     organisation = organisation or await factories.nonprofit(service)
     session = await factories.session(service, api, organisation=organisation, **body)
     session_id = service.db.deployment.ids.parse("donationsession", session["id"])
@@ -141,13 +141,13 @@ async def begin_plan(
 
 
 async def pass_days(service: Service, days: int, *, by: int = 1) -> None:
-    """Business time goes on, and what is due is done after each step."""
+    """Move business time in steps, and do all due work after each."""
     for _ in range(0, days, by):
         service.clock.advance(days=by)
         await service.drain()
 
 
 async def reach(service: Service, moment: str) -> None:
-    """Business time goes on to a moment, and what is due by then is done."""
+    """Move business time to a moment, and do all work due by then."""
     service.clock.advance_to(parse_timestamp(moment))
     await service.drain()

@@ -1,4 +1,4 @@
-"""What must become of plans of regular gifts, by a plain model: lists of dates, and the rules one after the other."""
+"""A simple model of recurring donations: lists of dates, and the rules one after the other."""
 
 from calendar import monthrange
 from collections import Counter
@@ -12,13 +12,13 @@ _MONTHS = {"monthly": 1, "quarterly": 3, "yearly": 12}
 
 
 def local_day(moment: datetime) -> date:
-    """The day there."""
+    """The date in the plan's time zone."""
     return moment.astimezone(ZONE).date()
 
 
 @dataclass(slots=True)
 class OpenDate:
-    """A date that is due and not settled."""
+    """A due date that is not settled."""
 
     due: date
     next_try: datetime | None
@@ -35,7 +35,7 @@ class ModelNonprofit:
 
 @dataclass(slots=True)
 class ModelPlan:
-    """One plan. ``declines``: how its next charges end; ``dates``: what became of each date.
+    """One plan. ``declines``: the outcomes of its next charges; ``dates``: the outcome of each date.
 
     ``stopped``: paused since its nonprofit cannot receive. ``proposed``: the nonprofit to which its donor may agree.
     """
@@ -59,7 +59,7 @@ class ModelPlan:
     told: Counter[str] = field(default_factory=lambda: Counter({"begun": 1}))
 
     def date_at(self, number: int) -> date:
-        """The date of a number, counted by months on a wall calendar."""
+        """The date with a number, counted in calendar months."""
         first = local_day(self.begun)
         if self.frequency == "weekly":
             return first + timedelta(weeks=number)
@@ -74,7 +74,7 @@ class ModelPlan:
         return datetime.combine(day, at, ZONE).astimezone(UTC)
 
     def due_by(self, now: datetime) -> list[date]:
-        """Takes the dates that have come."""
+        """Remove and return the dates that are due."""
         found = []
         while self.moment(self.date_at(self.number)) <= now:
             found.append(self.date_at(self.number))
@@ -82,27 +82,27 @@ class ModelPlan:
         return found
 
     def settle(self, outcome: str) -> None:
-        """The open date is settled."""
+        """Settle the open date."""
         assert self.open is not None
         self.dates[self.open.due] = outcome
         self.open = None
 
     def end(self, by: str) -> None:
-        """It ends."""
+        """End the plan."""
         self.status, self.ended_by = "cancelled", by
         self.told["cancelled"] += 1
         if self.open:
             self.settle("cancelled")
 
     def pause(self, until: datetime | None) -> None:
-        """Nothing is charged until then."""
+        """Pause the plan until then."""
         self.status, self.until, self.late_since = "paused", until, None
         self.told["paused"] += 1
         if self.open:
             self.settle("paused")
 
     def resume(self, now: datetime) -> None:
-        """It goes on; what fell into the pause is left out."""
+        """Resume the plan; dates within the pause are skipped."""
         self.status, self.until, self.stopped = "active", None, False
         self.told["resumed"] += 1
         self.dates |= dict.fromkeys(self.due_by(now), "paused")
@@ -134,13 +134,13 @@ class ModelPlan:
             self.dates |= dict.fromkeys(self.due_by(now), "organisation_cannot_receive")
 
     def skip(self, by: str) -> None:
-        """The next date is left out."""
+        """Skip the next date."""
         self.dates[self.date_at(self.number)] = by
         self.number += 1
         self.told["date_skipped"] += 1
 
     def take_card(self, now: datetime) -> None:
-        """The donor leaves another card, on which nothing is declined."""
+        """Replace the card by one that works."""
         if self.open and not self.usable and self.open.next_try is None:
             self.open.next_try = now
         self.usable = True
@@ -148,7 +148,7 @@ class ModelPlan:
         self.told["payment_method_changed"] += 1
 
     def work(self, now: datetime) -> None:
-        """What a service that runs does by now."""
+        """Apply everything that a running service does by now."""
         if self.status == "paused" and self.until is not None and self.until <= now:
             self.resume(now)
         if self.status not in ("active", "past_due"):

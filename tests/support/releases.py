@@ -1,4 +1,4 @@
-"""What was released, as ``docs/releases.md`` lists it, and the code of it, taken from the repository."""
+"""The releases in ``docs/releases.md``, and their code from the repository."""
 
 import io
 import re
@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from tools.reference import PROJECT
 
 FOLDER: Final = PROJECT / "docs" / "releases"
-"""The description of the API of each release."""
+"""The API description of each release."""
 TABLE: Final = FOLDER.with_suffix(".md")
 _ROW: Final = re.compile(
     r"^\| (\d+\.\d+\.\d+) \| (\d{4}-\d{2}-\d{2}) \| ([0-9a-f]{40}|) ?\| (r0001_[0-9a-f]{12})", re.MULTILINE
@@ -19,7 +19,7 @@ _ANY_ROW: Final = re.compile(r"^\| \[?\d", re.MULTILINE)
 
 
 class Release(NamedTuple):
-    """A row of the table, without its last revision. ``commit`` is empty until the commit after it names it."""
+    """A row of the table, without its last revision. ``commit`` is empty until the next commit names it."""
 
     version: str
     day: str
@@ -28,7 +28,7 @@ class Release(NamedTuple):
 
 
 def releases() -> list[Release]:
-    """The newest first. Raises ValueError for a row of another form."""
+    """The releases, newest first. Raises ValueError for an invalid row."""
     text = TABLE.read_text()
     found = [Release(*row) for row in _ROW.findall(text)]
     if len(found) != len(_ANY_ROW.findall(text)):
@@ -37,19 +37,19 @@ def releases() -> list[Release]:
 
 
 def read_file(release: Release, path: str) -> bytes:
-    """A file as it was released."""
+    """A file as released."""
     return _git("show", f"{release.commit}:{path}")
 
 
 def export_source(release: Release, place: Path) -> Path:
-    """Put the code of a release into a folder; the folder that its package lies in."""
+    """Export the code of a release into a folder; returns the folder of its package."""
     with tarfile.open(fileobj=io.BytesIO(_git("archive", "--format=tar", release.commit, "src"))) as files:
         files.extractall(place, filter="data")
     return place / "src"
 
 
 def is_in_clone(release: Release) -> bool:
-    """Whether this clone has the release's commit, which a shallow one tries to fetch. A full clone has to have it."""
+    """Whether this clone has the release's commit; a shallow clone tries to fetch it. A full clone must have it."""
     shallow = _git("rev-parse", "--is-shallow-repository").strip() == b"true"
     return (
         not shallow

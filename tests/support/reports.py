@@ -1,4 +1,4 @@
-"""Reports of a payment provider for tests, and what their import finds."""
+"""Settlement reports of a payment provider for tests, and the results of their import."""
 
 from almoner.giving.accounting.settlements import flows as settlements_flows
 from almoner.giving.accounting.settlements.domain import Settlement
@@ -12,7 +12,7 @@ Row = tuple[str, str, float, float] | tuple[str, str, float, float, str]
 
 
 def report(*lines: Row, currency: str = "USD", reference: str | None = None) -> bytes:
-    """A file with lines of (kind, payment, gross, fee), and the name of a refund; old ones have no column for it."""
+    """A file with lines of (kind, payment, gross, fee) and the refund's ID; old ones have no column for that."""
     reference = reference or unique("po")
     named = any(len(line) > 4 for line in lines)
     rows = []
@@ -25,12 +25,12 @@ def report(*lines: Row, currency: str = "USD", reference: str | None = None) -> 
 
 
 async def imported(service: Service, content: bytes, provider: str = "fake") -> Settlement:
-    """What became of a report."""
+    """Import a report; returns its settlement."""
     return await settlements_flows.import_report(service.db, provider, content)
 
 
 async def reasons(service: Service, *payments: str) -> list[str]:
-    """Why lines of these payments are not booked, by payment."""
+    """Why lines are not booked, by payment."""
     async with service.db.read() as tx:
         rows = await tx.fetch(
             """

@@ -1,4 +1,4 @@
-"""Faults of donation requests that the self-check must name."""
+"""Faults of donation requests that the self-check must report."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from tests.support.validation_faults import OLD, Fault
 
 
 async def lived(service: Service, api: Client) -> None:
-    """Asked for, paid in part, in full, and over; and covered by gift aid."""
+    """Create requests that are open, paid in part, in full and in excess; one with Gift Aid."""
     sterling = {"amount": 900, "currencyCode": "GBP", "giftAidId": (await declared(api))["id"]}
     await factories.direct(service, api, organisation=await charity(service), **sterling)
     await asked(service, api, 700)
@@ -25,7 +25,7 @@ PART = "(select id from donation_request where status = 'PARTLY_PAID' limit 1)"
 
 
 def of_requests() -> Iterator[Fault]:
-    """One of each kind, and more where a check can be broken from two sides."""
+    """One fault of each kind, and more if a check can be violated on two sides."""
     for check, kinds in {
         "donation_requests.transfers_are_posted": ("request_paid", "request_overpaid"),
         "donation_requests.received_are_posted": ("request_allocated",),

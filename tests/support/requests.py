@@ -1,4 +1,4 @@
-"""Partners that are asked for their direct donations, and pay, for tests."""
+"""Partners' donation requests and payments, for tests."""
 
 from typing import Any
 from uuid import UUID
@@ -19,7 +19,7 @@ NEXT_PERIOD = 32
 
 
 async def asked(service: Service, api: Client, *amounts: int, **body: Any) -> dict[str, Any]:
-    """A request for new direct donations of these amounts, made at once."""
+    """Create a request for new direct donations of these amounts."""
     made = [await factories.direct(service, api, amount=amount, **body) for amount in amounts]
     await simulate(api, made[-1]["id"], "request")
     return (await requests(api))[0]
@@ -39,14 +39,14 @@ async def donations_of(api: Client, request: dict[str, Any]) -> list[dict[str, A
 
 
 async def run(service: Service) -> RunResult:
-    """Partners are asked for the periods that are over."""
+    """Create the requests of completed periods."""
     return await donation_requests_flows.run_invoicing(service.db)
 
 
 async def paid(
     service: Service, request: dict[str, Any], minor: int, reference: str, currency: str = "USD"
 ) -> RequestPayment:
-    """A transfer is noted by an officer."""
+    """Record a transfer as an officer."""
     named = uuid_of(service, "donationrequest", request["id"])
     return await donation_requests_flows.receive_payment(
         service.db, ALL_PARTNERS, named, Money(minor, currency), reference, recorded_by="officer"
@@ -54,7 +54,7 @@ async def paid(
 
 
 async def bundle(tx: Tx, partner_id: UUID) -> UUID:
-    """A request alone, for rows of direct donations that tests write by themselves."""
+    """A request alone, for direct donations whose rows a test writes itself."""
     made = tx.new_id()
     await tx.execute(
         """

@@ -1,4 +1,4 @@
-"""Something real that waits for a person: monetary donation verifications, decided through the queue."""
+"""A real review case for tests: monetary donation verifications, decided through the queue."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,12 +31,12 @@ REASONS = ("name_differs", "register_not_loaded")
 
 @dataclass(frozen=True, slots=True)
 class VerificationCase:
-    """A case over a slice that knows no reviews."""
+    """A review handler for a slice that has no reviews."""
 
     reason_codes: Sequence[str] = tuple(sorted({*REASON_OF_FAILED.values(), "no_response"}))
 
     async def lock_subject(self, tx: Tx, subject_id: UUID) -> ReviewSubject | None:
-        """Lock it."""
+        """Lock the subject."""
         found = await verifications_store.get_for_update(tx, ALL_PARTNERS, subject_id)
         return ReviewSubject(KIND, found.id, found.partner_id) if found else None
 
@@ -72,38 +72,38 @@ class Waiting:
     subject: ReviewSubject
 
     async def look(self, by: Operator) -> reviews.ReviewView:
-        """As at the terminal."""
+        """View the case as the command does."""
         async with self.service.db.write() as tx:
             return await reviews.claim_for_review(tx, self.case, self.subject.id, by.id)
 
     async def accept(self, by: Operator, note: str = "Seen") -> None:
-        """As at the terminal."""
+        """Accept it as the command does."""
         async with self.service.db.write() as tx:
             await reviews.decide_review(tx, self.case, self.subject.id, ReviewDecision("accepted", None, by.id, note))
 
     async def reject(self, by: Operator, reason: str = "no_response", note: str = "Three letters") -> None:
-        """As at the terminal."""
+        """Reject it as the command does."""
         async with self.service.db.write() as tx:
             await reviews.decide_review(tx, self.case, self.subject.id, ReviewDecision("rejected", reason, by.id, note))
 
     async def release(self, by: Operator) -> None:
-        """As at the terminal."""
+        """Release it as the command does."""
         async with self.service.db.write() as tx:
             await reviews.release_claim(tx, self.case, self.subject.id, by.id)
 
     async def ask(self, *reasons: str) -> None:
-        """As its own slice does."""
+        """Request a review as its own slice does."""
         async with self.service.db.write() as tx:
             await reviews.request_review(tx, self.subject, reasons)
 
     async def history(self) -> ReviewHistory:
-        """All that is known of it."""
+        """Its history."""
         async with self.service.db.read() as tx:
             return await reviews.review_history_of(tx, self.subject)
 
 
 async def waiting(service: Service, api: Client, *reasons: str) -> Waiting:
-    """A new case that somebody has to decide."""
+    """Create a case that waits for a decision."""
     made = await factories.verification(service, api)
     found = service.db.deployment.ids.parse("monetarydonationverification", made["id"])
     assert found is not None
@@ -117,5 +117,5 @@ async def waiting(service: Service, api: Client, *reasons: str) -> Waiting:
 
 
 async def reviewers(service: Service) -> tuple[Operator, Operator]:
-    """Two people."""
+    """Create two reviewers."""
     return await operator(service, "reviewer"), await operator(service, "reviewer")

@@ -25,7 +25,7 @@ STOP_SECONDS = 45.0
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A running service. ``sandbox`` is what it wrote to sandbox.json: keys, addresses."""
+    """A running service. ``sandbox`` is its sandbox.json: keys, addresses."""
 
     process: "subprocess.Popen[bytes]"
     base_url: str
@@ -35,23 +35,23 @@ class Running:
 
     @property
     def secret_key(self) -> str:
-        """Of the first partner."""
+        """The secret key of the first partner."""
         return str(self.sandbox["secretKey"])
 
     @property
     def second_secret_key(self) -> str:
-        """Of the second partner."""
+        """The secret key of the second partner."""
         return str(self.sandbox["secondSecretKey"])
 
     def tail(self, lines: int = 30) -> str:
-        """The end of what it printed."""
+        """The end of its output."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
 
 def free_port() -> int:
-    """A port whose next one is free too, on both loopback families; below those that outgoing connections take.
+    """A free port whose successor is free too, on both loopback families; below those of outgoing connections.
 
-    It is this process's as long as that lives: what is started on it listens seconds later.
+    It is reserved while this process lives: a process started on it listens seconds later.
     """
     while True:
         port = 20_000 + 2 * secrets.randbelow(6_000)
@@ -60,7 +60,7 @@ def free_port() -> int:
 
 
 def _claim(port: int) -> bool:
-    """Keep others off it until this process ends. False where a process of tests has it, this one included."""
+    """Reserve it until this process ends. False if a test process has it, including this one."""
     folder = Path(tempfile.gettempdir()) / f"almoner-ports-{os.geteuid()}"
     folder.mkdir(exist_ok=True)
     handle = os.open(folder / str(port), os.O_RDWR | os.O_CREAT)
@@ -84,7 +84,7 @@ def _is_free(port: int) -> bool:
 
 @contextmanager
 def folder(prefix: str, place: Path | None = None) -> Iterator[Path]:
-    """A temporary folder that PostgreSQL's account can reach also when tests run as root."""
+    """A temporary folder that PostgreSQL's account can reach even if tests run as root."""
     made = Path(tempfile.mkdtemp(prefix=f"almoner-{prefix}-", dir=place))
     made.chmod(0o755)
     try:
@@ -97,7 +97,7 @@ def folder(prefix: str, place: Path | None = None) -> Iterator[Path]:
 def running(data_dir: Path, command: str = "run", output: int | None = None, /, **settings: str) -> Iterator[Running]:
     """``almoner run`` until the block ends; ``settings`` become ALMONER_ variables.
 
-    ``output``: the file descriptor that it prints to, its log unless given.
+    ``output``: the file descriptor for its output, its log by default.
     """
     port = int(settings.pop("port", None) or free_port())
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
@@ -123,7 +123,7 @@ def running(data_dir: Path, command: str = "run", output: int | None = None, /, 
 
 
 def stop(process: "subprocess.Popen[bytes]") -> int:
-    """Ctrl-C as a terminal sends it, to the whole group; answers the exit status."""
+    """Press Ctrl-C as a terminal does, for the whole group; returns the exit status."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGINT)
     try:

@@ -1,4 +1,4 @@
-"""What becomes of documents, past all that holds them back."""
+"""Change the scan results of documents, bypassing all checks."""
 
 from uuid import UUID
 
@@ -9,11 +9,11 @@ from tests.support.service import Service
 
 
 async def changed(service: Service, sql: str, *values: object) -> int:
-    """Change documents as nothing in the service may; how large the first one was."""
+    """Change documents, bypassing the service; returns the size of the first one."""
     connection = await asyncpg.connect(service.database.server.superuser_url(service.database.name))
     try:
         size = await connection.fetchval("select size_bytes from document limit 1")
-        await connection.execute("set session_replication_role = replica")  # no trigger holds it back
+        await connection.execute("set session_replication_role = replica")  # without triggers
         await connection.execute(sql, *values)
     finally:
         await connection.close()
@@ -21,7 +21,7 @@ async def changed(service: Service, sql: str, *values: object) -> int:
 
 
 async def scanned(service: Service, document: UUID, threat: str | None) -> None:
-    """A document that waited for its scan had one, which found this."""
+    """Record the scan of a waiting document, with its finding."""
     await changed(
         service, "update document set status = 'pending_scan', threat = null, removed_at = null where id = $1", document
     )
@@ -29,6 +29,6 @@ async def scanned(service: Service, document: UUID, threat: str | None) -> None:
 
 
 async def again(service: Service, document: UUID, threat: str | None) -> None:
-    """The scan ended once more."""
+    """Record the result of another scan."""
     async with service.db.write() as tx:
         await documents.record_scan_result(tx, document, threat)

@@ -1,4 +1,4 @@
-"""SCIM as an identity provider speaks it, with one partner's key."""
+"""SCIM as an identity provider uses it, with one partner's key."""
 
 import itertools
 import json
@@ -29,7 +29,7 @@ def user(name: str | None = None, /, **given: Any) -> dict[str, Any]:
 
 
 def group(name: str | None = None, /, *members: str, **given: Any) -> dict[str, Any]:
-    """The body of a new group of users by their ids."""
+    """The body of a new group with users by their IDs."""
     body = {"schemas": [GROUP], "displayName": name or f"Group {next(_numbers)}", **given}
     return body | ({"members": [{"value": member} for member in members]} if members else {})
 
@@ -52,7 +52,7 @@ class ScimClient:
 
     @classmethod
     def of(cls, service: Service, key: str | None, *, address: str = "127.0.0.1") -> "ScimClient":
-        """In this process, through HTTP's own messages."""
+        """In this process, with HTTP messages."""
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         transport = httpx.ASGITransport(service.app, client=(address, 50000))
         base = service.db.deployment.base_urls.api + "/scim/v2"
@@ -74,7 +74,7 @@ class ScimClient:
     async def call(
         self, method: str, path: str, body: object = None, *, headers: dict[str, str] | None = None, **query: Any
     ) -> httpx.Response:
-        """Any request; a body of bytes goes as it is."""
+        """Send any request; bytes are sent unchanged."""
         content = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
         kind = {} if content is None else {"Content-Type": MEDIA_TYPE}
         return await self.http.request(
@@ -102,15 +102,15 @@ class ScimClient:
         return await self.call("DELETE", path, **options)
 
     async def new_user(self, name: str | None = None, /, **given: Any) -> dict[str, Any]:
-        """A user that was made."""
+        """Create a user."""
         return made(await self.post("/Users", user(name, **given)))
 
     async def new_group(self, name: str | None = None, /, *members: str, **given: Any) -> dict[str, Any]:
-        """A group that was made."""
+        """Create a group."""
         return made(await self.post("/Groups", group(name, *members, **given)))
 
     async def names(self, **query: Any) -> list[str]:
-        """The userNames that a search of users finds, in its order."""
+        """The userNames that a search returns, in order."""
         return [one["userName"] for one in found(await self.get("/Users", **query))]
 
 
@@ -122,12 +122,12 @@ def _body(answer: httpx.Response, status: int) -> dict[str, Any]:
 
 
 def made(answer: httpx.Response) -> dict[str, Any]:
-    """The resource of a 201."""
+    """The resource of a 201 response."""
     return _body(answer, 201)
 
 
 def shown(answer: httpx.Response) -> dict[str, Any]:
-    """The resource or the list of a 200."""
+    """The resource or list of a 200 response."""
     return _body(answer, 200)
 
 
@@ -138,7 +138,7 @@ def found(answer: httpx.Response) -> list[dict[str, Any]]:
 
 
 def refused(answer: httpx.Response, status: int, scim_type: str | None = None) -> str:
-    """What an error says (RFC 7644 3.12)."""
+    """The detail of an error (RFC 7644 3.12)."""
     body = _body(answer, status)
     assert body["schemas"] == [ERROR]
     assert body["status"] == str(status)

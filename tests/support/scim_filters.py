@@ -1,4 +1,4 @@
-"""Random users and random filters, built from few words so that they often meet."""
+"""Random users and random filters, built from few words so that they often match."""
 
 from typing import Any, Final
 
@@ -153,7 +153,7 @@ def _joined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 def filters(known: list[str]) -> st.SearchStrategy[str]:
-    """Filters of users; ``known``: texts that are in them, such as ids."""
+    """Filters of users; ``known``: texts that occur in users, such as IDs."""
     literals = _literals(known)
     times = st.tuples(
         st.sampled_from(_TIME_PATHS), st.sampled_from(_ORDERING), st.sampled_from(_TIMES).map(_quoted)

@@ -1,4 +1,4 @@
-"""SCIM's storage over rows that are made by the thousand, without HTTP."""
+"""SCIM's storage over thousands of rows, without HTTP."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -25,7 +25,7 @@ TYPES = {str(one.name): one for one in PROVIDER.resource_types}
 
 
 def deployment() -> Deployment:
-    """A sandbox with clocks of its own."""
+    """A sandbox with its own clocks."""
     return Deployment("sandbox", TestClock(), Ids(sandbox=True), LINKS, Vault(bytes(32)))
 
 
@@ -40,7 +40,7 @@ async def opened(database: TestDatabase) -> AsyncIterator[Database]:
 
 
 async def counted(database: TestDatabase) -> None:
-    """Let PostgreSQL count the rows, which it does by itself when some time has passed."""
+    """Update PostgreSQL's statistics, as autovacuum does after a while."""
     owner = await asyncpg.connect(database.owner_dsn)
     await owner.execute("vacuum analyze person, member_group, member_group_member")
     await owner.close()
@@ -52,12 +52,12 @@ def storage(tx: Tx, partner: Partner) -> PostgresStorage:
 
 
 def model(kind: str) -> Any:
-    """The model of a kind of resource."""
+    """The model of a resource type."""
     return PROVIDER.model_for(TYPES[kind])
 
 
 def asking(*kinds: str, **parameters: Any) -> SearchRequest[Any]:
-    """A search as the protocol hands it on."""
+    """A search request as the protocol layer passes it."""
     union = model(kinds[0])
     for kind in kinds[1:]:
         union = union | model(kind)

@@ -1,4 +1,4 @@
-"""A passkey's device in software: makes and uses credentials as a browser would hand them to us (WebAuthn level 2)."""
+"""A passkey authenticator in software: creates and uses credentials as a browser does (WebAuthn level 2)."""
 
 import hashlib
 import json
@@ -15,18 +15,18 @@ PRESENT, VERIFIED, ATTESTED = 0x01, 0x04, 0x40
 
 
 def b64(raw: bytes) -> str:
-    """As WebAuthn's JSON writes bytes."""
+    """Encode bytes as in WebAuthn's JSON."""
     return urlsafe_b64encode(raw).decode().rstrip("=")
 
 
 def unb64(text: str) -> bytes:
-    """Back."""
+    """Decode them."""
     return urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 @dataclass
 class SecurityKey:
-    """One credential. ``count``: None for one that is synced, which always says 0. ``party``: lies about the site."""
+    """One credential. ``count``: None for a synced one, which always reports 0. ``party``: lies about the site."""
 
     origin: str
     party: str | None = None
@@ -37,7 +37,7 @@ class SecurityKey:
     handle: bytes = b""
 
     def create(self, options: str) -> str:
-        """The answer of ``navigator.credentials.create``."""
+        """The result of ``navigator.credentials.create``."""
         asked = json.loads(options)
         self.handle = unb64(asked["user"]["id"])
         numbers = self.key.public_key().public_numbers()
@@ -52,7 +52,7 @@ class SecurityKey:
         return self._answer(response)
 
     def get(self, options: str, **lies: Any) -> str:
-        """The answer of ``navigator.credentials.get``. ``lies``: parts of the response to replace."""
+        """The result of ``navigator.credentials.get``. ``lies``: parts of the response to replace."""
         asked = json.loads(options)
         client = self._client_data("webauthn.get", asked["challenge"])
         data = self._data(asked["rpId"], 0)

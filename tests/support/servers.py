@@ -1,4 +1,4 @@
-"""PostgreSQL servers of a test's own, with copies of their files: beside each other, standing by, back in time."""
+"""PostgreSQL servers for single tests, with copies of their files: side by side, as standby, at a point in time."""
 
 import shutil
 import signal
@@ -23,7 +23,7 @@ _FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "wal_lev
 
 @dataclass(slots=True)
 class OwnServer:
-    """A running server on a folder; its socket lies in a folder of its own."""
+    """A running server on a folder; its socket is in a folder of its own."""
 
     data: Path
     sockets: Path
@@ -31,31 +31,31 @@ class OwnServer:
     process: "subprocess.Popen[bytes]"
 
     def url(self, role: str, password: str, database: str) -> str:
-        """The address for a role."""
+        """The URL for a role."""
         where = urlencode({"host": str(self.sockets), "port": "5432"})
         return f"postgresql://{quote(role)}:{quote(password)}@/{quote(database)}?{where}"
 
     @property
     def superuser_url(self) -> str:
-        """For whoever looks behind it."""
+        """The URL for the superuser."""
         return self.url("postgres", self.password, "almoner")
 
     @property
     def dsn(self) -> str:
-        """For the service."""
+        """The DSN of the service."""
         return self.url(APP, PASSWORD, "almoner")
 
     @property
     def owner_dsn(self) -> str:
-        """For migrations."""
+        """The DSN for migrations."""
         return self.url(OWNER, PASSWORD, "almoner")
 
     def sql(self, statement: str) -> str:
-        """One statement as the superuser; what it answers."""
+        """Run one statement as the superuser; returns its result."""
         return run("psql", self.superuser_url, "-qAtXc", statement).strip()
 
     def stop(self, *, number: int = signal.SIGINT) -> None:
-        """End it: SIGINT without losing a commit, SIGQUIT at once."""
+        """Stop it: SIGINT without losing a commit, SIGQUIT at once."""
         if self.process.poll() is None:
             self.process.send_signal(number)
         self.process.wait(SECONDS)
@@ -63,14 +63,14 @@ class OwnServer:
 
 @cache
 def program(name: str) -> Path:
-    """One of PostgreSQL's programs, where the account that runs servers can reach it."""
+    """The path of a PostgreSQL program that the server's account can reach."""
     home = tests_cluster.folder()
     home.mkdir(parents=True, exist_ok=True)
     return PostgresPrograms.find(None).accessible_to(OsAccount.current(), home).folder / name
 
 
 def run(name: str, *arguments: str | Path) -> str:
-    """Run one of PostgreSQL's programs to its end, as the account that runs servers; what it said."""
+    """Run a PostgreSQL program as the server's account; returns its output."""
     done = subprocess.run(
         [program(name), *arguments],
         capture_output=True,
@@ -122,13 +122,13 @@ def _await(server: OwnServer, true: Callable[[], bool]) -> None:
 
 
 def until(server: OwnServer, statement: str) -> None:
-    """Wait until a server answers ``t``."""
+    """Wait until a server returns ``t``."""
     _await(server, lambda: server.sql(statement) == "t")
 
 
 @contextmanager
 def cluster(folder: Path) -> Iterator[tuple[Path, str]]:
-    """The files of a new server that is stopped, and its superuser's password."""
+    """The files of a new, stopped server, and its superuser's password."""
     with postgres.running_server(folder) as made:
         data = next(made.home.glob("pg[0-9][0-9]"))
         password = made.password
@@ -149,14 +149,14 @@ def copied(source: Path, target: Path) -> Path:
 
 
 def backed_up(server: OwnServer, target: Path, *, follows: bool = False) -> Path:
-    """A base backup of a running server; ``follows``: to stand by for it."""
+    """A base backup of a running server; ``follows``: as its standby."""
     more = ["--write-recovery-conf"] if follows else []
     run("pg_basebackup", "-d", server.superuser_url, "-D", target, "--checkpoint=fast", *more)
     return target
 
 
 def has_all(standby: OwnServer, primary: OwnServer) -> None:
-    """Wait until a stand-by has what was committed; what is not yet written is no part of the current place."""
+    """Wait until a standby has everything committed; unwritten data do not count."""
     primary.sql("checkpoint")
     reached = primary.sql("select pg_current_wal_lsn()")
     until(standby, f"select pg_last_wal_replay_lsn() >= '{reached}'")

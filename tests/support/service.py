@@ -1,4 +1,4 @@
-"""The whole service in this process, over a database of its own, with clocks that tests move."""
+"""The whole service in this process, with its own database and clocks that tests move."""
 
 import asyncio
 import base64
@@ -46,7 +46,7 @@ class Tenant:
 
 @dataclass(slots=True)
 class Service:
-    """What tests hold: the application, its database and its clocks. ``lines`` are its log lines as written."""
+    """The application, its database and its clocks for a test. ``lines`` are its log lines as written."""
 
     services: wiring.Services
     clock: TestClock
@@ -57,14 +57,14 @@ class Service:
 
     @property
     def app(self) -> ASGIApp:
-        """The application, made when it is first called."""
+        """The application, built when it is first called."""
         if self._app is None:
             self._app = application.create_app(self.services, _description(self.services))
         return self._app
 
     @property
     def master_key(self) -> str:
-        """For processes that do its work: what asks a provider again has to ask for the same."""
+        """For processes that do its work: repeated provider calls must have the same keys."""
         key = self.services.settings.master_key
         assert key is not None
         return key.get_secret_value()
@@ -80,11 +80,11 @@ class Service:
         return [endpoint for group in self.services.routes for endpoint in group.endpoints]
 
     async def drain(self) -> None:
-        """Number events, react, sweep and run jobs until nothing is due."""
+        """Number events, run reactions, sweeps and jobs until nothing is due."""
         await worker.drain(self.services)
 
     async def tenant(self, *, scopes: frozenset[str] = frozenset()) -> Tenant:
-        """A new partner."""
+        """Create a partner."""
         name = f"Partner {next(self._names)}"
         async with self.db.write() as tx:
             account = await partners.create(tx, name)
@@ -98,14 +98,14 @@ class Service:
         return Tenant(partner, name, secret, publishable)
 
     async def key(self, partner: Partner, kind: Kind = "secret", *scopes: str) -> str:
-        """One more key of a partner."""
+        """Create another key of a partner."""
         async with self.db.write() as tx:
             given = scopes or (("*", PERSONAL) if kind == "secret" else ())
             _, secret = await keys.create(tx, partner, kind, "tests", frozenset(given))
         return secret
 
     def client(self, key: str | None, *, address: str = "127.0.0.1") -> Client:
-        """Calls with a key, or without one."""
+        """A client with a key, or without one."""
         return Client(self.app, self.db.deployment.base_urls.api, key, address)
 
 
@@ -113,7 +113,7 @@ _descriptions: dict[Hashable, bytes] = {}
 
 
 def _description(services: wiring.Services) -> bytes:
-    """Made once for all services that answer the same at the same address: making it takes longer than a test."""
+    """Built once for all services with the same endpoints and address: building it takes longer than a test."""
     declared = tuple((endpoint.method, endpoint.path) for group in services.routes for endpoint in group.endpoints)
     same = (services.db.deployment.base_urls.api, services.settings.sandbox, declared, tuple(services.events))
     if same not in _descriptions:
@@ -130,8 +130,8 @@ def settings_for(database: TestDatabase, **given: object) -> configuration.Setti
     values: dict[str, object] = {
         "environment": "sandbox",
         "database_url": database.dsn,
-        "master_key": base64.b64encode(sha256(database.name.encode()).digest()).decode(),  # one key for a database
-        "disk_reserve_mb": 0,  # whatever is free where the tests run
+        "master_key": base64.b64encode(sha256(database.name.encode()).digest()).decode(),  # one key per database
+        "disk_reserve_mb": 0,  # regardless of the free space where tests run
         "rate_limit_secret": NO_LIMIT,
         "rate_limit_publishable": NO_LIMIT,
         "rate_limit_address": NO_LIMIT,
@@ -141,7 +141,7 @@ def settings_for(database: TestDatabase, **given: object) -> configuration.Setti
 
 
 def _answer_once_called(group: asyncio.TaskGroup, app: ASGIApp, listening: socket.socket, stop: asyncio.Event) -> None:
-    """Begin when somebody connects: most tests never do, and an end of what was begun takes a tenth of a second."""
+    """Start when somebody connects: most tests never do, and stopping a server takes a tenth of a second."""
     loop = asyncio.get_running_loop()
 
     def begin() -> None:
@@ -155,7 +155,7 @@ def _answer_once_called(group: asyncio.TaskGroup, app: ASGIApp, listening: socke
 async def serving(
     database: TestDatabase, *, catalogues: TranslationCatalogues | None = None, **settings: object
 ) -> AsyncIterator[Service]:
-    """The service over a database until the block ends, with the test payment provider on a port of its own."""
+    """The service until the block ends, with the test payment provider on its own port."""
     clock = TestClock()
     lines: list[bytes] = []
     listening = socket.create_server(("127.0.0.1", 0))
@@ -174,12 +174,12 @@ async def serving(
             if services.provider_app is not None:
                 _answer_once_called(group, services.provider_app, listening, stop)
             yield Service(services, clock, database, lines)
-            # H5: after all that the tests did with it, no card number is anywhere.
+            # H5: after all tests, no card number is stored or logged anywhere.
             found = [*await card_numbers.in_database(database), *card_numbers.in_lines(lines)]
             assert found == [], f"card numbers: {found}"
             stop.set()
     finally:
-        if listening.fileno() >= 0:  # the provider's server closes it, where it was begun
+        if listening.fileno() >= 0:  # the provider's server closes it, if it was started
             asyncio.get_running_loop().remove_reader(listening)
         listening.close()
         await services.close()

@@ -1,4 +1,4 @@
-"""A browser on its way to a provider and back, and a partner whose provider is on this machine."""
+"""A browser that goes to an identity provider and back, and a partner whose provider is on this machine."""
 
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
@@ -38,7 +38,7 @@ class Setup:
     partner: Partner
 
     async def set_up(self, issuer: str, **changed: Any) -> Provider:
-        """Set up, or change, the provider."""
+        """Set up the provider, or change its settings."""
         wanted = ProviderSettings(
             "Example ID", issuer, CLIENT, SECRET, groups_claim="groups", roles={"staff": "finance"}
         )
@@ -46,29 +46,29 @@ class Setup:
             return await sso.save_provider(tx, BY, self.partner, replace(wanted, **changed))
 
     async def member(self, name: str, **profile: Any) -> Person:
-        """A new member."""
+        """Create a member."""
         async with self.service.db.write() as tx:
             return await people.create(tx, member_realm(self.partner), {**build_profile(name), **profile})
 
     async def find(self, person: Person) -> Person:
-        """The member as they are now."""
+        """The member's current data."""
         async with self.service.db.read() as tx:
             return await people.get(tx, person.realm, person.id)
 
     async def change(self, person: Person, **profile: Any) -> None:
-        """Change what is known of a member."""
+        """Change a member's data."""
         async with self.service.db.write() as tx:
             held = await people.get_for_update(tx, person.realm, person.id)
             await people.update_profile(tx, held, {**held.profile, **profile})
 
     async def begin(self, purpose: Purpose = "sign_in", record: UUID | None = None) -> AuthorizationRedirect:
-        """Begin in a browser."""
+        """Start a sign-in in a browser."""
         return await self.sign_on.begin(self.partner, purpose, "/account/here", record)
 
     async def finish(
         self, away: AuthorizationRedirect, query: Mapping[str, str], sign_in: SignIn | None = None
     ) -> SignInResult:
-        """Come back in the same browser."""
+        """Return in the same browser."""
         return await self.sign_on.finish(
             CallbackRequest(self.partner, query, {away.cookie_name: away.kept}, BROWSER, sign_in)
         )
@@ -76,12 +76,12 @@ class Setup:
     async def sign_in(
         self, purpose: Purpose = "sign_in", record: UUID | None = None, sign_in: SignIn | None = None
     ) -> SignInResult:
-        """All the way, at a provider that asks nothing."""
+        """Complete a sign-in at a provider that asks nothing."""
         away = await self.begin(purpose, record)
         return await self.finish(away, await visit(away.url), sign_in)
 
     async def actions(self) -> list[tuple[str, Any]]:
-        """What the audit log of the partner has, oldest first."""
+        """The entries of the partner's audit log, oldest first."""
         async with self.service.db.read() as tx:
             rows = await tx.fetch(
                 "select action, details from audit_entry where scope = $1 order by id", self.partner.id
@@ -89,32 +89,32 @@ class Setup:
         return [(row["action"], row["details"]) for row in rows]
 
     async def count(self, table: str) -> int:
-        """Rows of the partner's people."""
+        """The number of rows of the partner's people."""
         columns = {"sign_in": "realm", "person": "realm", "sign_on_identity": "partner_id"}
         async with self.service.db.read() as tx:
             return int(await tx.fetchval(f"select count(*) from {table} where {columns[table]} = $1", self.partner.id))
 
 
 async def visit(url: str) -> dict[str, str]:
-    """Open the provider's address; what it sends the browser back with."""
+    """Open the provider's URL; returns the query with which it redirects back."""
     async with httpx.AsyncClient() as client:
         return read_back((await client.get(url)).headers["location"])
 
 
 async def through(url: str, pages: str) -> str:
-    """The path on our pages to which a provider that asks nothing sends the browser back."""
+    """The path on our pages to which a provider that asks nothing redirects."""
     async with httpx.AsyncClient() as client:
         return str((await client.get(url)).headers["location"]).removeprefix(pages)
 
 
 def read_back(address: str) -> dict[str, str]:
-    """The query of the address to which a provider sends a browser back."""
+    """The query of the URL to which a provider redirects."""
     return dict(parse_qsl(urlsplit(address).query))
 
 
 @asynccontextmanager
 async def set_up(service: Service, *, seconds: float = 15.0) -> AsyncIterator[Setup]:
-    """A fresh partner, whose provider has so long for an answer."""
+    """A new partner, whose provider has a time limit for each response."""
     outbound = OutboundClient(AddressPolicy(loopback=True), limits=CallLimits(min(seconds, 3.0), seconds))
     try:
         yield Setup(service, OidcFlow(service.db, outbound), (await service.tenant()).partner)
@@ -123,13 +123,13 @@ async def set_up(service: Service, *, seconds: float = 15.0) -> AsyncIterator[Se
 
 
 def entered(arrival: SignInResult) -> NewSignIn:
-    """Who is signed in."""
+    """The sign-in that succeeded."""
     assert isinstance(arrival.entered, NewSignIn)
     return arrival.entered
 
 
 async def refused(here: Setup, call: Coroutine[Any, Any, SignInResult]) -> SsoRefused:
-    """The refusal; and that nobody was signed in, and the log says so."""
+    """The refusal; checks that nobody was signed in, and that the log has it."""
     before = await here.count("sign_in")
     with pytest.raises(SsoRefused) as caught:
         await call
@@ -139,5 +139,5 @@ async def refused(here: Setup, call: Coroutine[Any, Any, SignInResult]) -> SsoRe
 
 
 def state_of(away: AuthorizationRedirect) -> str:
-    """The state with which a browser was sent away."""
+    """The state with which a browser was sent to the provider."""
     return read_back(away.url)["state"]

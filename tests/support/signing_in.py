@@ -1,4 +1,4 @@
-"""People who sign in, for tests: an account with a password, the codes of its app, and what was recorded and mailed."""
+"""People who sign in, for tests: an account with a password, its app's codes, and its audit entries and emails."""
 
 import os
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ AWAY = Browser("203.0.113.80", "Mozilla/5.0 (iPhone) Version/19.0 Mobile Safari/
 
 @dataclass
 class Account:
-    """Somebody with a password. ``home``: a network of their own, since wrong tries are counted by network."""
+    """A person with a password. ``home``: a network of their own, since failed attempts count by network."""
 
     service: Service
     person: Person
@@ -40,7 +40,7 @@ class Account:
 
     @property
     def realm(self) -> Realm:
-        """Where."""
+        """The realm."""
         return self.person.realm
 
     @property
@@ -49,7 +49,7 @@ class Account:
         return self.person.user_name
 
     async def enter(self, password: str = PASSWORD, browser: Browser | None = None) -> NewSignIn:
-        """Sign in by the password alone."""
+        """Sign in with the password only."""
         entered = await sign_in_methods.sign_in_by_password(
             self.service.db, self.realm, self.name, password, browser or self.home
         )
@@ -57,19 +57,19 @@ class Account:
         return entered
 
     async def begun(self) -> NewSignIn:
-        """A sign-in as at a provider."""
+        """A sign-in as from an identity provider."""
         async with self.service.db.write() as tx:
             return await sign_ins.begin_sign_in(tx, self.person, "provider", self.home)
 
     async def add_app(self) -> pyotp.TOTP:
-        """Set an authenticator app up, with the code of the step before: the one of now is left for the test."""
+        """Set up an authenticator app with the previous code, so that the current one stays unused."""
         async with self.service.db.write() as tx:
             app = self.set_app((await authenticators.begin_setup(tx, self.person, "Almoner")).secret)
             assert await account.confirm_authenticator(tx, self.person, self.code(-1), self.home)
         return app
 
     def set_app(self, secret: str) -> pyotp.TOTP:
-        """Type the secret into the app."""
+        """Enter the secret into the app."""
         self.app = pyotp.TOTP(secret.replace(" ", ""))
         return self.app
 
@@ -79,7 +79,7 @@ class Account:
         return str(self.app.at(self.service.clock.real_now(), counter_offset=steps))
 
     async def deactivate(self, *, active: bool = False) -> None:
-        """Deactivate the person, or activate again."""
+        """Deactivate the person, or activate them again."""
         async with self.service.db.write() as tx:
             person = await people.get_for_update(tx, self.realm, self.person.id)
             self.person = await people.update_profile(tx, person, {**person.profile, "active": active})
@@ -92,7 +92,7 @@ class Account:
         return [row["action"] for row in rows]
 
     async def mails(self) -> list[tuple[str, str]]:
-        """Subject and text of the mails to the person, in order, after all work is done."""
+        """(subject, text) of the emails to the person, in order, after all due work."""
         await self.service.drain()
         async with self.service.db.read() as tx:
             rows = await tx.fetch(
@@ -104,21 +104,21 @@ class Account:
 async def member(
     service: Service, tenant: Tenant, *roles: Role, password: str | None = PASSWORD, name: str | None = None
 ) -> Account:
-    """A member of the partner."""
+    """Create a member of the partner."""
     return await person_of(
         service, member_realm(tenant.partner), *(roles or ("developer",)), password=password, name=name
     )
 
 
 async def operator(service: Service, *roles: Role) -> Account:
-    """An operator."""
+    """Create an operator."""
     return await person_of(service, OPERATORS, *(roles or ("reviewer",)))
 
 
 async def person_of(
     service: Service, realm: Realm, *roles: Role, password: str | None = PASSWORD, name: str | None = None
 ) -> Account:
-    """Somebody with a mailbox and a password."""
+    """Create a person with a mailbox and a password."""
     called = name or f"heron-{uuid4().hex[:12]}"
     async with service.db.write() as tx:
         person = await people.create(tx, realm, build_profile(called, email=f"{called}@example.org"), roles)
@@ -130,19 +130,19 @@ async def person_of(
 
 
 async def factors_of(account_: Account) -> AuthenticationFactors:
-    """What the person can sign in by."""
+    """The person's authentication factors."""
     async with account_.service.db.read() as tx:
         return await credentials.get_factors(tx, account_.person)
 
 
 async def found(who: Account, secret: str) -> bool:
-    """Whether a sign-in's cookie opens anything."""
+    """Whether a sign-in's cookie is valid."""
     async with who.service.db.single_statement() as tx:
         return await sign_ins.find_by_secret(tx, who.realm, secret) is not None
 
 
 async def wrong(who: Account, browser: Browser | None = None, *, times: int = 1) -> None:
-    """Wrong passwords, each as soon as it may be tried."""
+    """Enter wrong passwords, each as soon as allowed."""
     for _ in range(times):
         try:
             await who.enter(WRONG, browser)
@@ -155,7 +155,7 @@ async def wrong(who: Account, browser: Browser | None = None, *, times: int = 1)
 
 
 async def second(who: Account, browser: Browser | None = None) -> SecondFactorRequired:
-    """The password of somebody who has a second factor."""
+    """Enter the password of a person with a second factor."""
     needed = await sign_in_methods.sign_in_by_password(
         who.service.db, who.realm, who.name, PASSWORD, browser or who.home
     )
@@ -164,7 +164,7 @@ async def second(who: Account, browser: Browser | None = None) -> SecondFactorRe
 
 
 async def tried(who: Account, browser: Browser, *, times: int = 1, name: str | None = None) -> None:
-    """Wrong passwords, counted as they are and not hashed: for tests that need many. Raises TooSoon."""
+    """Count wrong passwords without hashing, for tests that need many. Raises TooSoon."""
     for _ in range(times):
         async with who.service.db.write() as tx:
             known = await passwords.find_by_user_name(tx, who.realm, name or who.name)

@@ -1,4 +1,4 @@
-"""Small disks that tests fill. Only root may mount them."""
+"""Small disks that tests fill. Only root can mount them."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ MEBIBYTE = 2**20
 
 @contextmanager
 def small_disk(folder: Path, megabytes: int, *, inodes: int | None = None) -> Iterator[Path]:
-    """A data folder on a disk of its own, of so many MB and, where it is said, so many inodes."""
+    """A data folder on its own disk with a size in MB and, optionally, a number of inodes."""
     folder.mkdir()
     options = f"size={megabytes}m,mode=755" + (f",nr_inodes={inodes}" if inodes else "")
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True, check=False)
@@ -33,20 +33,20 @@ def small_disk(folder: Path, megabytes: int, *, inodes: int | None = None) -> It
 
 
 def free_bytes(folder: Path) -> int:
-    """What is free on the disk of the folder."""
+    """The free bytes on the folder's disk."""
     disk = os.statvfs(folder)
     return disk.f_bavail * disk.f_frsize
 
 
 def fill(file: Path, *, leave: int = 0) -> None:
-    """Append to the file until no more than so many bytes are free."""
+    """Append to the file until at most this many bytes are free."""
     with file.open("ab", buffering=0) as filler, suppress(OSError):
         while (more := free_bytes(file.parent) - leave) > 0:
             filler.write(bytes(min(MEBIBYTE, max(more, BLOCK))))
 
 
 def fill_inodes(folder: Path, *, leave: int = 0) -> None:
-    """Create empty files in the folder until no more than so many inodes are free."""
+    """Create empty files in the folder until at most this many inodes are free."""
     folder.mkdir(exist_ok=True)
     with suppress(OSError):
         for number in count():
@@ -57,9 +57,9 @@ def fill_inodes(folder: Path, *, leave: int = 0) -> None:
 
 @contextmanager
 def kept_full(file: Path, *others: Path) -> Iterator[None]:
-    """What is free of the disk goes into the file at once, as long as the block lasts; then the file is removed.
+    """Fill free space with the file at once, while the block runs; then delete the file.
 
-    ``others``: files that are appended to as far as their last blocks go.
+    ``others``: files that are extended to the end of their last blocks.
     """
     ended = threading.Event()
 
@@ -82,7 +82,7 @@ def kept_full(file: Path, *others: Path) -> Iterator[None]:
 
 
 async def exhaust_write_ahead_log(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
-    """Write more than its files hold, for which PostgreSQL ends on a full disk."""
+    """Write more than its files can hold, so that PostgreSQL stops on a full disk."""
     with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError, OSError)):
         await connection.execute(
             "select pg_logical_emit_message(true, 'tests', repeat('x', 16777216)) from generate_series(1, 20)"

@@ -1,7 +1,7 @@
-"""Every statement that the service runs in tests, kept for ``tests/plans``, which asks how PostgreSQL answers it.
+"""Record every statement that the service runs in tests, for ``tests/plans``, which checks PostgreSQL's plans.
 
-Recorded are the texts with the types and the shape of what they were given (whether it is null, how long a list is,
-a small number as it is), never values. Each process writes a file of its own when its tests have ended.
+Recorded are the texts with the types and shapes of their parameters (whether null, the length of a list, a small number
+itself), never values. Each process writes its own file at the end of its tests.
 """
 
 import json
@@ -22,9 +22,9 @@ SOURCE: Final = str(PROJECT / "src" / "almoner") + os.sep
 TESTS: Final = str(PROJECT / "tests")
 LAYER: Final = tuple(SOURCE + f"platform/database/{name}.py" for name in ("transactions", "deadlines"))
 MOST_SHAPES: Final = 12
-"""Of one text: beyond so many, another one tells nothing new."""
+"""The most parameter shapes of one statement: further ones add nothing."""
 MOST_TIMES: Final = 500
-"""That one text is looked at."""
+"""The most recorded calls of one statement."""
 SMALL: Final = 10_000
 
 Shape = str | int | None
@@ -32,14 +32,14 @@ Seen = dict[tuple[Shape, ...], None]
 
 
 class Recorder:
-    """What this process ran: the shapes of each text by where it was run."""
+    """What this process ran: parameter shapes by statement and place."""
 
     def __init__(self) -> None:
         self._seen: defaultdict[tuple[str, str], Seen] = defaultdict(dict)
         self._times: Counter[str] = Counter()
 
     def add(self, sql: str, rows: Iterable[Iterable[object]]) -> None:
-        """Note a statement, unless a test runs it itself."""
+        """Record a statement, unless a test runs it itself."""
         if self._times[sql] >= MOST_TIMES or (caller := _caller()) is None:
             return
         self._times[sql] += 1
@@ -50,7 +50,7 @@ class Recorder:
             shapes[tuple(map(_shape, row))] = None
 
     def write(self, name: str) -> None:
-        """Keep it, where anything was seen."""
+        """Write the file, if anything was recorded."""
         if self._seen:
             FOLDER.mkdir(parents=True, exist_ok=True)
             rows = [(sql, caller, [*shapes]) for (sql, caller), shapes in self._seen.items()]
@@ -58,7 +58,7 @@ class Recorder:
 
 
 def _caller() -> str | None:
-    """The function of the service that asked for it, as ``giving/checkout/donations/store.py:find``."""
+    """The calling function of the service, like ``giving/checkout/donations/store.py:find``."""
     frame: FrameType | None = sys._getframe(3)
     while frame is not None:
         code = frame.f_code
@@ -73,7 +73,7 @@ def _caller() -> str | None:
 
 @cache
 def _place(file: str) -> str | None:
-    """Of the service, a file's place in it; none for a test; empty for what stands between them."""
+    """The path of a service file; None for a test; empty for code in between."""
     if file.startswith(SOURCE):
         return "" if file in LAYER else file[len(SOURCE) :]
     return None if file.startswith(TESTS) else ""
@@ -94,7 +94,7 @@ def _shape(value: object) -> Shape:
 
 
 def record() -> Recorder:
-    """Note what the driver is given, from now on, for the life of the process."""
+    """Record all statements from now on, for the life of the process."""
     recorder = Recorder()
     connection: Any = asyncpg.Connection
     for name in ("fetch", "fetchrow", "fetchval", "execute"):

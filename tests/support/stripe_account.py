@@ -1,4 +1,4 @@
-"""An account at Stripe in memory: what is in it, and what donors, their banks and Stripe itself do with it."""
+"""A Stripe account in memory: its objects, and what donors, their banks and Stripe do."""
 
 import hmac
 import json
@@ -18,7 +18,7 @@ from tests.support.stripe_things import new_id as new_id
 
 SECRET: Final = "whsec_stub"
 MARK: Final = "tests"
-"""Of the installation that takes payments there."""
+"""The mark of the deployment that takes payments there."""
 DECLINED: Final = {"4000000000000002": "card_declined", "4000000000009995": "insufficient_funds"}
 CHALLENGED: Final = "4000002500003155"
 DELAYED: Final = "DE89370400440532013000"
@@ -29,9 +29,9 @@ ZERO: Final = frozenset("bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof
 
 @dataclass(slots=True)
 class StripeAccount:
-    """``now``: its clock. ``notices``: what its webhook is still to be told, oldest first.
+    """``now``: its clock. ``notices``: webhooks to be delivered, oldest first.
 
-    ``endpoints``: where webhooks go, as the API tells it; None: the key may not read them.
+    ``endpoints``: the webhook endpoints that the API returns; None: the key may not read them.
     """
 
     now: Callable[[], datetime]
@@ -54,10 +54,10 @@ class StripeAccount:
         """Its time as Stripe writes it."""
         return int(self.now().timestamp())
 
-    # What we ask for.
+    # Calls of ours.
 
     def new_session(self, asked: Thing) -> Thing:
-        """A Checkout Session."""
+        """Create a Checkout Session."""
         number, amount = new_id("cs_test"), None
         saves = asked["mode"] == "setup"
         if saves:
@@ -95,7 +95,7 @@ class StripeAccount:
         return self.sessions[number]
 
     def expire(self, number: str) -> Thing:
-        """End an open session."""
+        """Expire an open session."""
         session = known(self.sessions, number)
         if session["status"] != "open":
             raise Refusal(400, f"This Session is {session['status']}, only open ones can be expired.")
@@ -106,7 +106,7 @@ class StripeAccount:
         return session
 
     def new_refund(self, asked: Thing) -> Thing:
-        """Money sent back."""
+        """Create a refund."""
         intent = known(self.intents, asked["payment_intent"])
         charge = self.paid_charge(intent["id"])
         if charge is None:
@@ -135,10 +135,10 @@ class StripeAccount:
         made["balance_transaction"] = self._book("refund", -amount, 0, charge["currency"], made["id"])
         return made
 
-    # What others do.
+    # Actions of others.
 
     def fail_refund(self, number: str, reason: str = "lost_or_stolen_card", status: str = "failed") -> Thing:
-        """The donor's bank does not take a refund: its money is in the balance again."""
+        """Fail a refund at the donor's bank: its money returns to the balance."""
         made = known(self.refunds, number)
         made |= {"status": status, "failure_reason": reason}
         self.charges[made["charge"]]["amount_refunded"] -= made["amount"]
@@ -148,19 +148,19 @@ class StripeAccount:
         return made
 
     def fail_payment(self, number: str) -> None:
-        """The bank of a payment that had succeeded does not pay after all."""
+        """Fail a payment that had succeeded."""
         charge = self.paid_charge(known(self.sessions, number)["payment_intent"])
         assert charge is not None, "only what is paid fails afterwards"
         self._book("payment_failure_refund", -charge["amount"], 0, charge["currency"], charge["id"])
 
     def refund_by_hand(self, number: str) -> Thing:
-        """Somebody sends a payment back in the dashboard."""
+        """Refund a payment in the dashboard."""
         made = self.new_refund({"payment_intent": known(self.sessions, number)["payment_intent"]})
         self.tell("refund.created", made)
         return made
 
     def pay_with_card(self, number: str, card: str = "4242424242424242", **tampered: Any) -> Thing:
-        """A donor types a card on the page; ``tampered``: members of session or intent that come out otherwise."""
+        """Pay with a card on the page; ``tampered``: members of the session or intent to change."""
         session = known(self.sessions, number)
         if session["status"] != "open":
             raise Refusal(400, "This Checkout Session is not open.")
@@ -187,7 +187,7 @@ class StripeAccount:
         return intent
 
     def _set_up(self, session: Thing, card: str) -> Thing:
-        """The donor saves a card."""
+        """Save a card as the donor."""
         method = stripe_cards.save_card(self, session["_email"], card)
         made = {
             "id": new_id("seti"),
@@ -201,11 +201,11 @@ class StripeAccount:
         return made
 
     def answer_challenge(self, number: str) -> Thing:
-        """The donor confirms what the bank asked."""
+        """Confirm the bank's challenge as the donor."""
         return self.pay_with_card(number)
 
     def bank_answers(self, number: str, *, paid: bool) -> None:
-        """The bank of a delayed payment has decided."""
+        """Decide a delayed payment as the bank."""
         session = known(self.sessions, number)
         intent = self.intents[session["payment_intent"]]
         if paid:
@@ -216,7 +216,7 @@ class StripeAccount:
             self.tell("checkout.session.async_payment_failed", session)
 
     def open_dispute(self, number: str) -> Thing:
-        """The donor's bank wants it back."""
+        """Open a dispute as the donor's bank."""
         charge = self.paid_charge(self._intent_of(number))
         assert charge is not None, "only what is paid is disputed"
         amount, currency = charge["amount"] - charge["amount_refunded"], charge["currency"]
@@ -243,13 +243,13 @@ class StripeAccount:
         return made
 
     def new_file(self, asked: Thing) -> Thing:
-        """A file; evidence names it."""
+        """Create a file for evidence."""
         made = {"id": new_id("file"), "object": "file", "created": self.seconds(), "size": asked["size"]}
         self.files[made["id"]] = {**made, "purpose": asked["purpose"], "filename": asked["filename"]}
         return self.files[made["id"]]
 
     def update_dispute(self, number: str, asked: Thing) -> Thing:
-        """Evidence for a dispute, submitted once."""
+        """Update a dispute's evidence, submitted once."""
         made = known(self.disputes, number)
         if made["status"] != "needs_response" or made["evidence_details"]["submission_count"]:
             raise Refusal(400, "This dispute takes no more evidence.", code="dispute_closed")
@@ -266,7 +266,7 @@ class StripeAccount:
         return made
 
     def decide_dispute(self, number: str, *, won: bool) -> None:
-        """The bank has decided over a dispute."""
+        """Decide a dispute as the bank."""
         charge = self.paid_charge(self._intent_of(number))
         assert charge is not None, "only what is paid is disputed"
         made = self._dispute_of(charge)
@@ -277,7 +277,7 @@ class StripeAccount:
         self.tell("charge.dispute.closed", made)
 
     def pay_out(self, currency: str = "usd") -> Thing:
-        """Stripe pays out what is in the balance, as it does every day."""
+        """Pay out the balance, as Stripe does every day."""
         lines = [one for one in self.balance.values() if one["currency"] == currency and one["payout"] is None]
         made = {
             "id": new_id("po"),
@@ -297,7 +297,7 @@ class StripeAccount:
         return made
 
     def tell(self, kind: str, thing: Thing) -> None:
-        """Have the webhook told."""
+        """Add a webhook."""
         shown = {name: value for name, value in thing.items() if not name.startswith("_")}
         self.notices.append(
             {
@@ -312,12 +312,12 @@ class StripeAccount:
         )
 
     def paid_charge(self, intent: str) -> Thing | None:
-        """The charge that took the money."""
+        """The charge that succeeded."""
         paid = (one for one in self.charges.values() if one["payment_intent"] == intent and one["paid"])
         return next(paid, None)
 
     def session_of(self, intent: str) -> Thing:
-        """The session that an intent belongs to."""
+        """The session of an intent."""
         return next(one for one in self.sessions.values() if one["payment_intent"] == intent)
 
     def _intent(self, session: Thing) -> Thing:
@@ -328,7 +328,7 @@ class StripeAccount:
         return self.intents[session["payment_intent"]]
 
     def new_intent(self, amount: int, currency: str, metadata: Thing) -> Thing:
-        """A PaymentIntent that nobody has paid."""
+        """An unpaid PaymentIntent."""
         number = new_id("pi")
         self.intents[number] = {
             "id": number,
@@ -351,7 +351,7 @@ class StripeAccount:
         return self.intents[number]
 
     def _intent_of(self, number: str) -> str:
-        """The intent by its own name, or by its session's."""
+        """The intent by its own ID, or by its session's."""
         return number if number in self.intents else str(known(self.sessions, number)["payment_intent"])
 
     def _charge(self, session: Thing, intent: Thing, tampered: Thing) -> None:
@@ -360,7 +360,7 @@ class StripeAccount:
         self.collect(intent, received)
 
     def collect(self, intent: Thing, received: int) -> None:
-        """The money of an intent has come."""
+        """Record the money of an intent."""
         intent |= {"status": "succeeded", "amount_received": received, "last_payment_error": None}
         charge = self.new_charge(intent, paid=True)
         fee = (received * FEE_BASIS_POINTS + 5_000) // 10_000
@@ -374,7 +374,7 @@ class StripeAccount:
         return intent
 
     def new_charge(self, intent: Thing, *, paid: bool) -> Thing:
-        """A try to collect an intent."""
+        """Create a charge attempt of an intent."""
         made = {
             "id": new_id("ch"),
             "object": "charge",
@@ -412,7 +412,7 @@ class StripeAccount:
 
 
 def signed(notice: Thing | bytes, at: datetime) -> tuple[bytes, str]:
-    """A notice as it is sent: its body, and the header that signs it, by the library's own hand."""
+    """(body, signature header) of a webhook, signed by Stripe's library."""
     body = notice if isinstance(notice, bytes) else json.dumps(notice, indent=2).encode()
     moment = int(at.timestamp())
     if body.isascii():

@@ -1,4 +1,4 @@
-"""Cards that donors save at Stripe in memory: customers, payment methods, and charges without the donor."""
+"""Saved cards at Stripe in memory: customers, payment methods, and off-session charges."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +13,7 @@ _KEPT: Final = 4
 
 
 def save_card(account: "StripeAccount", email: str, number: str) -> Thing:
-    """A card is attached to a customer of its own."""
+    """Attach a card to a new customer."""
     customer: Thing = {"id": new_id("cus"), "object": "customer", "email": email, "livemode": False}
     account.customers[customer["id"]] = customer
     method: Thing = {
@@ -30,19 +30,19 @@ def save_card(account: "StripeAccount", email: str, number: str) -> Thing:
 
 
 def renew_card(account: "StripeAccount", number: str, exp_year: int = 2105) -> None:
-    """Its bank has issued it anew, and Stripe has heard of it."""
+    """Renew a card, as its bank and Stripe do."""
     method = known(account.methods, number)
     method["card"]["exp_year"] = exp_year
     account.tell("payment_method.automatically_updated", method)
 
 
 def decline_next(account: "StripeAccount", number: str, error: Thing) -> None:
-    """The next charge of a saved card fails so."""
+    """Make the next charge of a saved card fail."""
     known(account.methods, number)["_fails"].append(error)
 
 
 def delete_customer(account: "StripeAccount", number: str) -> Thing:
-    """A customer is deleted, and what was saved for it is detached."""
+    """Delete a customer and detach its payment methods."""
     known(account.customers, number)
     del account.customers[number]
     for method in account.methods.values():
@@ -52,7 +52,7 @@ def delete_customer(account: "StripeAccount", number: str) -> Thing:
 
 
 def charge_saved_card(account: "StripeAccount", asked: Thing) -> Thing:
-    """A payment without the donor; a decline is an error that brings the intent along."""
+    """Charge a saved card; a decline is an error that contains the intent."""
     if not asked.get("confirm") or asked.get("off_session") != "recurring":
         raise Refusal(400, "This stub knows payments without the donor alone.", param="off_session")
     customer = known(account.customers, asked["customer"])
@@ -85,10 +85,10 @@ def _decline_of(method: Thing) -> Thing | None:
 
 
 def error_members(error: Thing) -> Thing:
-    """What the error of the answer says as well as the one of the intent."""
+    """The members that both the error response and the intent's error have."""
     return {name: error[name] for name in ("code", "decline_code", "advice_code") if name in error}
 
 
 def shown_method(method: Thing) -> Thing:
-    """As Stripe shows it."""
+    """A payment method as Stripe returns it."""
     return {name: value for name, value in method.items() if not name.startswith("_")}

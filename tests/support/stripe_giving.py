@@ -1,4 +1,4 @@
-"""Donors who pay at Stripe: sessions and gifts of ours, and the strict stub behind the adapter."""
+"""Donors who pay at Stripe: our sessions and donations, and the strict stub behind the adapter."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ from tests.support.stripe_stub import KEY, StripeStub, serving_stripe
 
 @dataclass(frozen=True, slots=True)
 class Stripe:
-    """The stub at ``url``, and the adapter that speaks to it."""
+    """The stub at ``url``, and the adapter that calls it."""
 
     service: Service
     stub: StripeStub
@@ -30,7 +30,7 @@ class Stripe:
 
     @property
     def account(self) -> StripeAccount:
-        """What is in it."""
+        """Its account."""
         return self.stub.account
 
     async def open_session(self, api: Client, **body: Any) -> "AtStripe":
@@ -49,7 +49,7 @@ class AtStripe:
 
     @property
     def session(self) -> Thing:
-        """What Stripe calls it."""
+        """Stripe's session."""
         reference = [
             one for one in self.stripe.account.sessions.values() if self._given(one) and one["status"] != "expired"
         ]
@@ -59,19 +59,19 @@ class AtStripe:
         return bool(f"/{self.giving.session['id']}/return?" in session["success_url"])
 
     async def deliver(self, *, times: int = 1) -> list[int]:
-        """Stripe tells what has happened, each notice so many times; the answers."""
+        """Deliver Stripe's webhooks, each several times; returns the response statuses."""
         reported = [notice for notice in self.stripe.account.notices for _ in range(times)]
         self.stripe.account.notices.clear()
         return [(await self.send(notice)).status_code for notice in reported]
 
     async def send(self, notice: Thing | bytes, **changed: Any) -> httpx.Response:
-        """One notice, signed by Stripe; ``at``: when."""
+        """Send one webhook, signed by Stripe; ``at``: when."""
         body, header = stripe_account.signed(notice, changed.pop("at", self.giving.service.clock.real_now()))
         headers = {"stripe-signature": changed.pop("header", header)}
         return await self.giving.post(body, headers, to="stripe")
 
     async def held(self) -> list[tuple[str, int, str]]:
-        """Reason, amount and currency of the money that had to be held."""
+        """(reason, amount, currency) of unallocated payments."""
         async with self.giving.service.db.read() as tx:
             rows = await tx.fetch(
                 "select reason, amount_minor, currency from unallocated_payment "
@@ -81,7 +81,7 @@ class AtStripe:
         return [tuple(row) for row in rows]
 
     async def posted(self) -> int:
-        """How many postings the books have of payments at Stripe."""
+        """The number of ledger transfers for payments at Stripe."""
         async with self.giving.service.db.read() as tx:
             return int(
                 await tx.fetchval(

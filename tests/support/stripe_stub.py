@@ -1,4 +1,4 @@
-"""Stripe as a stub: strict about every call, and as unkind as the real one may be (idempotency, lost answers)."""
+"""A Stripe stub: strict about every call, with Stripe's possible failures (idempotency, lost responses)."""
 
 import asyncio
 import hashlib
@@ -34,11 +34,11 @@ PAGE = """<!doctype html><html lang="en"><title>Stripe</title><h1>{amount} {curr
 
 @dataclass(slots=True)
 class Faults:
-    """What goes wrong, besides what was done wrong. ``lost``: which share of the answers never arrives.
+    """Faults to inject. ``lost``: the share of responses that never arrive.
 
-    ``lose``, ``in_use``, ``fail``: the next so many calls are done and not answered, find their key in use, fail.
-    ``refuses``: calls, such as ``POST /v1/files``, that are refused.
-    ``often``: every so many calls one is too many; ``left``: after so many calls all are.
+    ``lose``, ``in_use``, ``fail``: the next calls lose their response, find their key in use, or fail. ``refuses``:
+    refused calls, such as ``POST /v1/files``. ``often``: one of every so many calls hits the rate limit; ``left``: all
+    calls after so many do.
     """
 
     lost: float = 0.0
@@ -51,13 +51,13 @@ class Faults:
     random: Random = field(default_factory=lambda: Random(20261122))
 
     def limits(self, calls: int) -> bool:
-        """Whether this call is one too many."""
+        """Whether this call hits the rate limit."""
         if self.left is not None:
             self.left -= 1
         return bool(self.often and calls % self.often == 0) or (self.left is not None and self.left < 0)
 
     def loses(self) -> bool:
-        """Whether this answer gets lost."""
+        """Whether this response gets lost."""
         if self.lose:
             self.lose -= 1
             return True
@@ -65,7 +65,7 @@ class Faults:
 
 
 class StripeStub:
-    """The HTTP interface of an account. ``calls``: how often each was called. ``rolled``: its key was deleted."""
+    """The HTTP API of an account. ``calls``: the number of calls by kind. ``rolled``: its key was deleted."""
 
     def __init__(self, account: StripeAccount, *, key: str = KEY) -> None:
         self.account = account
@@ -79,7 +79,7 @@ class StripeStub:
         self._app = Starlette(routes=[*api, *pages, Route("/{rest:path}", self._unknown, methods=["GET", "POST"])])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, unless the answer gets lost: then the work is done and the line is cut."""
+        """Respond, unless the response gets lost: then the work is done and the connection cut."""
         loses = scope["type"] == "http" and scope["path"].startswith("/v1/") and self.faults.loses()
 
         async def cut(message: Message) -> None:
@@ -112,7 +112,7 @@ class StripeStub:
         return JSONResponse(answer, status_code=status, headers={"Request-Id": "req_stub"})
 
     def forget_keys(self) -> None:
-        """A day has passed: what a key was used for is not known any more."""
+        """Forget the idempotency keys, as after a day."""
         self._answers.clear()
 
     def _ensure_caller(self, request: Request) -> None:
@@ -128,7 +128,7 @@ class StripeStub:
             raise Refusal(500, "An unknown error occurred.", kind="api_error")
 
     def _once(self, request: Request, route: str, asked: Thing, raw: str) -> tuple[int, Thing]:
-        """The answer; for a key that was used before the one that was given then, whatever has happened since."""
+        """The response; for a used key the stored one, whatever has happened since."""
         number = request.path_params.get("id", "")
         if request.method != "POST" or route.endswith(("/expire", "/cancel")):
             return 200, self._do(request.method, route, number, asked)
@@ -272,13 +272,13 @@ def _template(request: Request) -> str:
 
 
 def _of(things: dict[str, Thing], **wanted: Any) -> list[Thing]:
-    """Those with these members, the newest first."""
+    """The objects with these members, newest first."""
     return [one for one in reversed(things.values()) if all(one[name] == value for name, value in wanted.items())]
 
 
 @asynccontextmanager
 async def serving_stripe(now: Callable[[], datetime]) -> AsyncIterator[tuple[StripeStub, str]]:
-    """The stub and its address, on loopback, until the block ends."""
+    """The stub and its URL, on loopback, until the block ends."""
     with socket.create_server(("127.0.0.1", 0)) as port:
         url = f"http://127.0.0.1:{port.getsockname()[1]}"
         stub = StripeStub(StripeAccount(now, pages_url=url))
@@ -292,7 +292,7 @@ async def serving_stripe(now: Callable[[], datetime]) -> AsyncIterator[tuple[Str
 
 
 async def _uploaded(request: Request) -> tuple[Thing, str]:
-    """What is sent with a file, and what stands for it under a key: the boundary is another one each time."""
+    """(fields of an upload, its fingerprint for a key): the boundary differs each time."""
     async with request.form() as form:
         file = form["file"]
         assert isinstance(file, UploadFile), "it is a file"

@@ -1,4 +1,4 @@
-"""What everything in Stripe's account is made of: members, names, and the errors that it answers."""
+"""Parts of Stripe's objects: members, IDs, and errors."""
 
 from itertools import count
 from typing import Any
@@ -8,7 +8,7 @@ _numbers = count(1)
 
 
 class Refusal(Exception):
-    """An error as Stripe answers it."""
+    """An error response of Stripe."""
 
     def __init__(self, status: int, message: str, *, kind: str = "invalid_request_error", **more: Any) -> None:
         super().__init__(message)
@@ -17,12 +17,12 @@ class Refusal(Exception):
 
 
 def new_id(prefix: str) -> str:
-    """A name as Stripe gives it."""
+    """An ID in Stripe's format."""
     return f"{prefix}_{next(_numbers):014d}Stub"
 
 
 def known(things: dict[str, Thing], number: str) -> Thing:
-    """One of them. Raises Refusal."""
+    """Find an object. Raises Refusal."""
     if number not in things:
         raise Refusal(404, f"No such object: '{number}'", code="resource_missing", param="id")
     return things[number]

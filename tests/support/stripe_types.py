@@ -1,6 +1,6 @@
-"""Stripe's own typed parameters as a validator: a call that its library's types do not allow is refused.
+"""Stripe's own typed parameters as a validator: calls that its library's types do not allow are refused.
 
-The library's types are for readers: every enumeration is also ``str`` there. Here it is what it lists.
+The library's types are for readers: every enumeration also allows ``str``. Here only the listed values are valid.
 """
 
 import sys
@@ -40,11 +40,11 @@ CALLS: dict[tuple[str, str], type] = {
     ("GET", "/v1/balance_transactions"): params.BalanceTransactionListParams,
     ("GET", "/v1/webhook_endpoints"): params.WebhookEndpointListParams,
 }
-"""Every call that the stub knows, with the type of what may be sent with it."""
+"""Every call that the stub supports, with the type of its parameters."""
 
 
 def checked(method: str, route: str, sent: Form) -> Form:
-    """What was sent, with numbers and booleans as such. Raises pydantic.ValidationError, KeyError."""
+    """The parameters, with numbers and booleans parsed. Raises pydantic.ValidationError, KeyError."""
     read: dict[str, Any] = _adapter(CALLS[method, route]).validate_python(sent).model_dump(exclude_unset=True)
     return read
 
@@ -57,7 +57,7 @@ def _adapter(form: type) -> TypeAdapter[BaseModel]:
 @cache
 def _model(form: type) -> type[BaseModel]:
     module = vars(sys.modules[form.__module__])
-    # Some names are there for readers of the types only; options of the call itself are no parameters.
+    # Some members are for readers of the types only; call options are not parameters.
     known = {**vars(typing), **vars(typing_extensions), **module, "UntypedStripeObject": dict, "StripeContext": str}
     hints = typing_extensions.get_type_hints(form, known, include_extras=True)
     fields: dict[str, Any] = {}
@@ -66,7 +66,7 @@ def _model(form: type) -> type[BaseModel]:
             continue
         required = name in form.__required_keys__  # type: ignore[attr-defined]
         fields[f"f_{name}"] = (_type(hint), Field(... if required else None, alias=name, serialization_alias=name))
-    config = ConfigDict(extra="forbid", serialize_by_alias=True)  # all that comes is text
+    config = ConfigDict(extra="forbid", serialize_by_alias=True)  # all input is text
     return create_model(form.__name__, __config__=config, **fields)
 
 
@@ -92,7 +92,7 @@ def _union(given: tuple[Any, ...]) -> Any:
 
 
 def nested(pairs: list[tuple[str, str]]) -> Form:
-    """What ``a[b][0][c]=d`` means."""
+    """Parse ``a[b][0][c]=d``."""
     tree: Form = {}
     for name, value in pairs:
         head, *rest = name.replace("]", "").split("[")

@@ -1,4 +1,4 @@
-"""Journeys of applications, and what might be done to their records behind the service's back."""
+"""Submissions in all states, and corruptions of their records that bypass the service."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from tests.support.validation_faults import OLD, Fault
 
 
 async def lived(service: Service, api: Client) -> None:
-    """Succeeded, failed, undecided, waiting for the applicant; appealed against with and without success."""
+    """Create submissions that succeeded, failed, are undecided, wait for the applicant, and were appealed."""
     for name in ("test_accept", "test_reject_other", "Casper Relief Fund"):
         await submissions.applied(api, organisationName=name, firstName="test_accept")
     await submissions.of_organisation(service, api)
@@ -29,7 +29,7 @@ async def lived(service: Service, api: Client) -> None:
 
 
 def of_submissions() -> Iterator[Fault]:
-    """What might become of all its records."""
+    """Corruptions of submissions and their records."""
     ended = "update {} set status_changed_at = {old}"
     old = "".join(
         f"update {table} set {column} = {OLD};"
@@ -70,7 +70,7 @@ def of_submissions() -> Iterator[Fault]:
 
 
 def of_appeals() -> Iterator[Fault]:
-    """The same of appeals."""
+    """Corruptions of appeals."""
     yield Fault(
         "appeals.decided_on_time",
         f"update appeal set created_at = {OLD}, due_at = {OLD} + interval '1 day' where status = 'open'",

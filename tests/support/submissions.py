@@ -1,4 +1,4 @@
-"""Validation submissions as a partner makes and sees them."""
+"""Validation submissions through the partner's API."""
 
 from typing import Any, Final
 
@@ -29,25 +29,25 @@ QUESTIONS: Final[list[dict[str, Any]]] = [
 
 
 async def configured(api: Client, *checks: str, **members: Any) -> str:
-    """The id of a new configuration with these checks, all four unless some are named."""
+    """The ID of a new configuration with these checks, all four by default."""
     body = {"checks": list(checks), **members} if checks else members
     return str(data(await api.post(CONFIGURATIONS, body))["id"])
 
 
 async def applied(api: Client, **body: Any) -> dict[str, Any]:
-    """A new submission: of details unless an organisation or a request is named, by Ada unless somebody else is."""
+    """Create a submission: of details unless an organisation or request is given, by Ada by default."""
     about = {} if body.keys() & {"organisationId", "validationRequestId"} else DETAILS
     made: dict[str, Any] = data(await api.post(PATH, {**ADA, **about, **body}))
     return made
 
 
 async def of_organisation(service: Service, api: Client, suffix: str = "", **body: Any) -> dict[str, Any]:
-    """A new submission of a new organisation."""
+    """Create a submission of a new organisation."""
     return await applied(api, organisationId=await factories.nonprofit(service) + suffix, **body)
 
 
 async def refused(api: Client, **body: Any) -> tuple[str, list[str]]:
-    """Code and reasons of a creation that is refused."""
+    """(error code, reasons) of a refused creation."""
     answer = await api.post(PATH, body)
     assert answer.status_code == 400, answer.text
     error = answer.json()["error"]
@@ -55,19 +55,19 @@ async def refused(api: Client, **body: Any) -> tuple[str, list[str]]:
 
 
 async def shown(api: Client, record: dict[str, Any]) -> dict[str, Any]:
-    """The record as its GET shows it now."""
+    """The record as its GET returns it now."""
     found: dict[str, Any] = data(await api.get(f"{PATH}/{record['id']}"))
     return found
 
 
 async def ended(service: Service, api: Client, record: dict[str, Any]) -> dict[str, Any]:
-    """The record after all work that was due is done."""
+    """The record after all due work."""
     await service.drain()
     return await shown(api, record)
 
 
 async def told(service: Service, api: Client) -> list[tuple[str, dict[str, Any]]]:
-    """What the partner was told last of submissions, in order: (last word of the type, record)."""
+    """The partner's latest events about submissions, in order: (last word of the type, record)."""
     await service.drain()
     events = data(await api.get("/v1/events", direction="DESC", pageSize=100))
     return [
@@ -78,5 +78,5 @@ async def told(service: Service, api: Client) -> list[tuple[str, dict[str, Any]]
 
 
 async def simulate(api: Client, id_: str, action: str, **more: Any) -> None:
-    """What somebody else would do to one of its checks."""
+    """Simulate an action on one of its checks."""
     data(await api.post(SIMULATE, {"id": id_, "action": action, **more}))

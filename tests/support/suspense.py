@@ -1,4 +1,4 @@
-"""Held money for tests: made as life makes it, and what becomes of it with the provider in memory."""
+"""Unallocated payments for tests, created realistically, and their outcome with the provider in memory."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -22,7 +22,7 @@ MOMENT = timedelta(seconds=1)
 
 
 async def work(giving: Giving) -> None:
-    """What is due for held money, by the rules, the provider of the test and the mailbox."""
+    """Do the due work for unallocated payments, with the test's provider and mailbox."""
     db, mailbox = giving.service.db, SandboxMailbox(giving.service.db, "Giving <giving@almoner.example>")
     mailer = notifications_jobs.Mailer(db.deployment, TranslationCatalogues(), mailbox)
     duties = join_tasks(
@@ -37,7 +37,7 @@ async def work(giving: Giving) -> None:
 
 
 async def held(giving: Giving) -> UnallocatedPayment:
-    """The one held payment of the provider's payments."""
+    """The only unallocated payment."""
     async with giving.service.db.read() as tx:
         row = await tx.fetchrow(
             "select id from unallocated_payment where provider_payment = any($1)", list(giving.provider.payments)
@@ -47,7 +47,7 @@ async def held(giving: Giving) -> UnallocatedPayment:
 
 
 async def held_for(giving: Giving, reason: str, **tampered: object) -> UnallocatedPayment:
-    """Money that is held for this reason, as life makes it; with what is ``tampered`` for another one, it may be."""
+    """Create an unallocated payment with this reason, or with another one if ``tampered``."""
     started = gift(2500)
     await giving.begin(started)
     payment = giving.provider.only()

@@ -1,4 +1,4 @@
-"""Somebody at the terminal of a service: types commands of `almoner` over its database."""
+"""A person at a terminal, who runs `almoner` commands on a service's database."""
 
 import asyncio
 import os
@@ -27,17 +27,17 @@ from tests.support.factories import unique
 from tests.support.service import Service
 
 Type = Callable[..., Awaitable[tuple[int, str]]]
-"""Types a command; answers (status, what was printed)."""
+"""Runs a command; returns (exit status, output)."""
 
 
-_WIDE = "1000"  # pytest-xdist sets 80: here nobody looks at a narrow screen
+_WIDE = "1000"  # pytest-xdist sets 80, which is too narrow for assertions
 
 BY = AuditContext(Actor("machine", "tests"), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """Who types, and by what: ``id`` as decisions bear it."""
+    """Who runs commands; ``id`` is stored with decisions."""
 
     id: str
     name: str
@@ -45,7 +45,7 @@ class Operator:
 
 
 async def operator(service: Service, *roles: OperatorRole, name: str | None = None, **settings: str) -> Operator:
-    """A new operator with a token; ``settings`` are those of the terminal."""
+    """Create an operator with a token; ``settings`` are those of the terminal."""
     deployment = build_deployment(configuration.read_settings(**_given(service, settings)), service.clock)
     database = await transactions.open_database(service.database.dsn, deployment, size=1)
     try:
@@ -71,7 +71,7 @@ def _given(service: Service, settings: dict[str, str]) -> dict[str, Any]:
 
 
 def at_a_tty(service: Service, home: Path, typed: str, *words: str) -> str:
-    """A command at a true terminal, where ``typed`` answers its first question: all that the screen shows."""
+    """Run a command at a real terminal, where ``typed`` answers its first question; returns the screen."""
     given = {**_given(service, {}), "data_dir": str(home)}
     stored = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
     environment = {**stored, **{f"ALMONER_{name.upper()}": value for name, value in given.items()}}
@@ -95,7 +95,7 @@ def at_a_tty(service: Service, home: Path, typed: str, *words: str) -> str:
 
 
 def in_process(service: Service, home: Path, by: Operator | None = None, **settings: str) -> Type:
-    """As ``terminal``, in this process: for tests of many commands, each of which would take seconds to start."""
+    """Like ``terminal``, in this process: for tests of many commands, which would take seconds each to start."""
     given = {**_given(service, settings), "data_dir": str(home), "operator_token": by.token if by else None}
     environment = {f"ALMONER_{name.upper()}": value for name, value in given.items()}
     environment["COLUMNS"] = _WIDE
@@ -113,7 +113,7 @@ def in_process(service: Service, home: Path, by: Operator | None = None, **setti
 
 
 def terminal(service: Service, home: Path, *roles: OperatorRole, by: Operator | None = None, **settings: str) -> Type:
-    """A terminal in a folder, of a new operator with the roles, of a known one, or of nobody in particular.
+    """A terminal in a folder, of a new operator with the roles, of a known one, or without an operator.
 
     Each command is a process of its own (``forks``). ``settings`` without their prefix.
     """
@@ -124,7 +124,7 @@ def terminal(service: Service, home: Path, *roles: OperatorRole, by: Operator | 
         **{f"ALMONER_{name.upper()}": value for name, value in given.items()},
         "PYTHONPATH": os.pathsep.join(sys.path),
         "COLUMNS": _WIDE,
-        "LOGNAME": "somebody else",  # who decides is the token's, whatever the environment says
+        "LOGNAME": "somebody else",  # the token decides who it is, not the environment
     }
     who: list[Operator] = [by] if by else []
 
@@ -138,7 +138,7 @@ def terminal(service: Service, home: Path, *roles: OperatorRole, by: Operator | 
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
-    """The commands that do something, by their words."""
+    """The commands that perform actions, by name."""
     if not hasattr(command, "commands"):
         yield " ".join(path)
         return

@@ -1,4 +1,4 @@
-"""Donors who give by bank transfer, for tests."""
+"""Donors who pay by bank transfer, for tests."""
 
 from typing import Any
 
@@ -12,18 +12,18 @@ from tests.support.giving import Giving, gift
 
 
 async def begun(giving: Giving, chosen: DonationDetails | None = None) -> SessionDonation:
-    """The donor has asked for the details."""
+    """Request the transfer details as a donor."""
     return await donations_flows.start_transfer(giving.work, giving.session_id, chosen or gift())
 
 
 async def confirmed(giving: Giving) -> None:
-    """The donor has said that it was sent."""
+    """Confirm as the donor that the transfer was sent."""
     async with giving.service.db.write() as tx:
         await bank_transfers.confirm_transfer_sent(tx, giving.session_id)
 
 
 async def reference(giving: Giving) -> str:
-    """Under which the session's newest donation is to be transferred."""
+    """The payment reference of the session's newest donation."""
     async with giving.service.db.read() as tx:
         known = await donations.load_session_donation(tx, giving.session_id)
         assert known.donation is not None
@@ -36,10 +36,10 @@ async def reference(giving: Giving) -> str:
 
 
 def came(name: str, minor: int, words: str, currency: str = "USD", **more: Any) -> Entry:
-    """A line of our bank, whose own name of it is ``name``."""
+    """A line of our bank, whose own ID of it is ``name``."""
     return camt.entry(name, minor, words=words, end_to_end="NOTPROVIDED", currency=currency, **more)
 
 
 async def stated(giving: Giving, *entries: Entry, reference: str, currency: str = "USD") -> Any:
-    """An officer has imported a statement."""
+    """Import a bank statement as an officer."""
     return await bank.stated(giving.service, camt.statement(*entries, reference=reference, currency=currency))

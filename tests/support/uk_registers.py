@@ -1,4 +1,4 @@
-"""Files in the forms of the registers of the United Kingdom, with bodies that do not exist."""
+"""Files in the formats of the registers of the United Kingdom, with charities that do not exist."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -42,7 +42,7 @@ def said(organisation: int = 1, **columns: str) -> dict[str, str]:
 
 
 def columns_of(name: str) -> list[str]:
-    """The columns of a table as published, as far as they matter."""
+    """The relevant columns of a table as published."""
     contacts = ["charity_contact_phone", "charity_contact_email"] if name == registers_ccew_tables.CHARITY.name else []
     return ["date_of_extract", *registers_ccew_tables.TABLES[name].columns, *contacts]
 
@@ -63,7 +63,7 @@ def ccew_json(name: str, rows: Iterable[Mapping[str, object]]) -> File:
 
 
 def unpacked(path: Path) -> File:
-    """The one member of a zip, under its own name."""
+    """The only member of a ZIP file, under its own name."""
     with ZipFile(path) as archive:
         (name,) = archive.namelist()
         return File(archive.read(name), name)
@@ -89,7 +89,7 @@ _OSCR = {
 
 
 def scottish(**columns: str) -> dict[str, str]:
-    """One row of the Scottish register; blanks in the names of columns stand for themselves."""
+    """One row of the Scottish register; column names contain blanks."""
     return {**_OSCR, **{name.replace("_", " "): value for name, value in columns.items()}}
 
 

@@ -1,4 +1,4 @@
-"""Validation requests as a partner makes and sees them, and registers for them."""
+"""Validation requests through the partner's API, and registers for them."""
 
 import csv
 import gzip
@@ -29,37 +29,37 @@ BODY: Final[dict[str, Any]] = {
     "countryCode": "USA",
 }
 UNHEARD_OF: Final = {"registryName": "HMRC", "registryId": "X6243", "countryCode": "GBR"}
-"""A number of a register that no test loads: nothing is known of it, whatever the tests before have loaded."""
+"""A number of a register that no test imports, so nothing is known of it."""
 
 
 async def requested(api: Client, **body: Any) -> dict[str, Any]:
-    """A new request; what is not given is of a body that no register lists."""
+    """Create a request; by default for an organisation that no register lists."""
     made: dict[str, Any] = data(await api.post(PATH, {**BODY, **body}))
     return made
 
 
 async def shown(api: Client, record: dict[str, Any]) -> dict[str, Any]:
-    """The record as its GET shows it now."""
+    """The record as its GET returns it now."""
     found: dict[str, Any] = data(await api.get(f"{PATH}/{record['id']}"))
     return found
 
 
 async def decided(service: Service, api: Client, **body: Any) -> dict[str, Any]:
-    """A new request after all work that was due is done."""
+    """Create a request, and do all due work."""
     made = await requested(api, **body)
     await service.drain()
     return await shown(api, made)
 
 
 async def refused(api: Client, **body: Any) -> tuple[int, str, list[str]]:
-    """Status, code and reasons of a creation that is refused."""
+    """(status, error code, reasons) of a refused creation."""
     answer = await api.post(PATH, {**BODY, **body})
     error = answer.json()["error"]
     return answer.status_code, error["code"], error["reasons"]
 
 
 async def simulate(api: Client, record: dict[str, Any], action: str, **more: Any) -> dict[str, Any]:
-    """The record after a simulated decision."""
+    """Simulate a decision; returns the record."""
     answer = await api.post(SIMULATE, {"id": record["id"], "action": action, **more})
     found: dict[str, Any] = data(answer)
     assert answer.json()["object"] == "validation_request"
@@ -67,7 +67,7 @@ async def simulate(api: Client, record: dict[str, Any], action: str, **more: Any
 
 
 async def told(service: Service, api: Client) -> list[tuple[str, dict[str, Any]]]:
-    """What the partner was told of requests, in order: (last word of the type, record)."""
+    """The partner's events about requests, in order: (last word of the type, record)."""
     await service.drain()
     events = data(await api.get("/v1/events", direction="ASC", pageSize=100))
     return [(event["eventType"].rsplit(".", 1)[1], event["eventData"]) for event in events]
@@ -87,7 +87,7 @@ async def steps(service: Service, record: dict[str, Any]) -> dict[str, Evaluatio
 
 
 def sampled(*eins: str) -> list[dict[str, str]]:
-    """The rows of these numbers in the shipped files of the IRS, as published."""
+    """The rows of these numbers in the shipped IRS files, as published."""
     found: dict[str, dict[str, str]] = {}
     for state in ("dc", "wy"):
         text = gzip.decompress((SAMPLES / f"eo_{state}.csv.gz").read_bytes()).decode("ascii")
@@ -96,7 +96,7 @@ def sampled(*eins: str) -> list[dict[str, str]]:
 
 
 class Lists:
-    """The lists of the IRS, loaded into a database in the files' own form."""
+    """The IRS lists, imported in the files' own formats."""
 
     def __init__(self, db: Database, folder: Path) -> None:
         self.db, self._folder, self._files = db, folder, 0
@@ -106,12 +106,12 @@ class Lists:
         return self._folder / f"file{self._files}{suffix}"
 
     async def master(self, day: datetime, rows: Iterable[dict[str, str]]) -> None:
-        """The master file of a day."""
+        """Import the master file of a day."""
         file = bmf.write(self._next(".csv"), rows)
         await registers_flows.import_files(self.db, IrsBmfReader(), [file], as_of=day, force=True)
 
     async def listing(self, source: RegisterSource, day: datetime, lines: Iterable[str]) -> None:
-        """Another list of a day."""
+        """Import another list of a day."""
         file = self._next(".txt")
         file.write_text("\n\n" + "\n".join(lines) + "\n" * self._files, encoding="utf-8")
         await registers_flows.import_files(self.db, source, [file], as_of=day, force=True)

@@ -1,4 +1,4 @@
-"""Journeys of validation, and what might be done to its records behind the service's back."""
+"""Validations in all states, and corruptions of their records that bypass the service."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ OLD = "timestamptz '2020-01-01 00:00Z'"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What somebody might do to the database behind the service's back, and the check that must tell."""
+    """A corruption of the database that bypasses the service, and the check that must report it."""
 
     check: str
     sql: str
 
 
 async def lived(service: Service, api: Client) -> None:
-    """Everything has happened at least once."""
+    """Create records in every state."""
     await validations(service, api)
     await eligibilities(service, api)
     await monitored(service, api)
 
 
 async def validations(service: Service, api: Client) -> None:
-    """Accepted by a person, rejected by one, and waiting for one."""
+    """Create requests that were accepted and rejected by a reviewer, and one that waits."""
     asked = {"name": "Relief", "registryName": "IRS", "website": "https://example.org", "countryCode": "USA"}
     verdicts: dict[str, Verdict | None] = {"53-0196605": "accepted", "13-1623829": "rejected", "13-5562309": None}
     for number, verdict in verdicts.items():
@@ -52,7 +52,7 @@ async def validations(service: Service, api: Client) -> None:
 
 
 async def eligibilities(service: Service, api: Client) -> None:
-    """Live, undefined, failed, waiting for its request, cancelled; decided anew."""
+    """Create eligibility subscriptions: live, undefined, failed, waiting for their request, cancelled, re-evaluated."""
     dogs = await eligibility.body_of(service, {"AN102": "ntee:D20"})
     made = await eligibility.evaluated(service, api, dogs)
     await eligibility.cancel(api, made)
@@ -65,7 +65,7 @@ async def eligibilities(service: Service, api: Client) -> None:
 
 
 async def monitored(service: Service, api: Client) -> None:
-    """Live with and without flags, waiting for its request, failed with it, cancelled; simulated anew."""
+    """Create monitoring subscriptions: live with and without flags, waiting, failed, cancelled, re-evaluated."""
     live = await monitoring.looked(service, api)
     await monitoring.set_results(api, live, sanction={"status": "flag"})
     await monitoring.looked(service, api, "-complianceStatus:fail")
@@ -78,7 +78,7 @@ async def monitored(service: Service, api: Client) -> None:
 
 
 def of_validation() -> Iterator[Fault]:
-    """What might become of all its records."""
+    """Corruptions of all validation records."""
     yield from of_requests()
     yield from of_eligibility()
     yield from of_monitoring()
@@ -101,7 +101,7 @@ def of_validation() -> Iterator[Fault]:
 
 
 def of_watchlists() -> Iterator[Fault]:
-    """What might become of watch lists and of what matches them."""
+    """Corruptions of watch lists and their matches."""
     loaded = """
         insert into watchlist (code, title, licence, unverified) values ('a-list', 'A list', 'ours', false);
         insert into watchlist_load (
@@ -161,7 +161,7 @@ def of_watchlists() -> Iterator[Fault]:
 
 
 def of_requests() -> Iterator[Fault]:
-    """What might become of validation requests."""
+    """Corruptions of validation requests."""
     yield Fault(
         "validation_requests.evaluated_on_time",
         f"update validation_request set created_at = {OLD}; delete from evidence where kind = 'validation_request'",
@@ -180,7 +180,7 @@ def of_requests() -> Iterator[Fault]:
 
 
 def of_eligibility() -> Iterator[Fault]:
-    """What might become of eligibility subscriptions."""
+    """Corruptions of eligibility subscriptions."""
     live = "(select id from eligibility_subscription where status = 'live' limit 1)"
     yield Fault(
         "eligibility.evaluated_on_time",
@@ -217,7 +217,7 @@ def of_eligibility() -> Iterator[Fault]:
 
 
 def of_monitoring() -> Iterator[Fault]:
-    """What might become of monitoring subscriptions."""
+    """Corruptions of monitoring subscriptions."""
     live = "(select id from monitoring_subscription where status = 'live' and simulated_results is null limit 1)"
     yield Fault(
         "monitoring.evaluated_on_time",

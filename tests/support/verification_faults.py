@@ -1,4 +1,4 @@
-"""Faults of verifications and of what nonprofits say that the self-check must name."""
+"""Faults of verifications and nonprofits' confirmations that the self-check must report."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from tests.support.validation_faults import OLD, Fault
 
 
 async def lived(service: Service, api: Client) -> None:
-    """A nonprofit that has confirmed, whose account is in another name."""
+    """Create a nonprofit that has confirmed, whose account is in another name."""
     made = await factories.verification(service, api)
     await service.drain()
     contact = NonprofitContact("office@payee.example", "the register")
@@ -27,7 +27,7 @@ async def lived(service: Service, api: Client) -> None:
 
 
 def of_verifications() -> Iterator[Fault]:
-    """One of each kind."""
+    """One fault of each kind."""
     yield Fault("verifications.flags_reviewed_on_time", f"update monetary_donation_flag set raised_at = {OLD}")
     yield Fault(
         "verifications.checks_have_findings",

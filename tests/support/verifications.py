@@ -1,4 +1,4 @@
-"""Monetary donation verifications as a partner sees them."""
+"""Monetary donation verifications through the partner's API."""
 
 from datetime import timedelta
 from typing import Any
@@ -14,24 +14,24 @@ CHECKS = ("registration", "compliance", "bank_details", "organisation_confirmati
 
 
 def checks(**ended: str) -> list[dict[str, str]]:
-    """All four, pending unless said."""
+    """All four checks, pending by default."""
     return [{"type": check, "status": ended.get(check, "pending")} for check in CHECKS]
 
 
 async def shown(api: Client, record: dict[str, Any]) -> dict[str, Any]:
-    """The record as its GET shows it now."""
+    """The record as its GET returns it now."""
     found: dict[str, Any] = data(await api.get(f"{PATH}/{record['id']}"))
     return found
 
 
 async def refused(api: Client, **body: Any) -> tuple[int, str]:
-    """Status and code of a creation that is refused."""
+    """(status, error code) of a refused creation."""
     answer = await api.post(PATH, body)
     return answer.status_code, answer.json()["error"]["code"]
 
 
 async def simulate(api: Client, record: dict[str, Any], action: str, **more: Any) -> dict[str, Any]:
-    """The record after a simulated decision."""
+    """Simulate a decision; returns the record."""
     answer = await api.post(SIMULATE, {"id": record["id"], "action": action, **more})
     found: dict[str, Any] = data(answer)
     assert answer.json()["object"] == "monetary_donation_verification"
@@ -39,7 +39,7 @@ async def simulate(api: Client, record: dict[str, Any], action: str, **more: Any
 
 
 async def forbidden(api: Client, record: dict[str, Any], action: str, **more: Any) -> bool:
-    """Whether the lifecycle refuses the move, and it changes nothing."""
+    """Whether the lifecycle refuses the action, and it changes nothing."""
     before = await shown(api, record)
     answer = await api.post(SIMULATE, {"id": record["id"], "action": action, **more})
     assert await shown(api, record) == before
@@ -47,13 +47,13 @@ async def forbidden(api: Client, record: dict[str, Any], action: str, **more: An
 
 
 async def told(service: Service, api: Client) -> list[tuple[str, dict[str, Any]]]:
-    """What the partner was told, in order: (last word of the type, record)."""
+    """The partner's events in order: (last word of the type, record)."""
     await service.drain()
     events = data(await api.get("/v1/events", direction="ASC", pageSize=100))
     return [(event["eventType"].rsplit(".", 1)[1], event["eventData"]) for event in events]
 
 
 async def listed(api: Client, **query: Any) -> tuple[list[str], int]:
-    """Ids and total of a list."""
+    """(IDs, total) of a list."""
     answer = await api.get(PATH, **query)
     return [row["id"] for row in data(answer)], answer.json()["totalResults"]

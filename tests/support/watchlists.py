@@ -1,4 +1,4 @@
-"""Watch lists for tests, in the layout of OFAC's files to their last byte."""
+"""Watch lists for tests, in the exact layout of OFAC's files."""
 
 import csv
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ def listing(
 
 
 def write(path: Path, rows: Iterable[Sequence[str]]) -> Path:
-    """A file of such rows."""
+    """Write a file of such rows."""
     with path.open("w", encoding="cp1252", newline="") as out:
         csv.writer(out).writerows(rows)
         out.write("\x1a")
@@ -34,7 +34,7 @@ def write(path: Path, rows: Iterable[Sequence[str]]) -> Path:
 
 
 class Lists:
-    """Writes and loads one version after another."""
+    """Writes and imports one version after another."""
 
     def __init__(self, db: Database, folder: Path) -> None:
         self.db = db
@@ -48,7 +48,7 @@ class Lists:
         category: Category = "sanction",
         addresses: Sequence[Sequence[str]] = (),
     ) -> WatchlistImport:
-        """The next version of a list. ``addresses``: rows of add.csv."""
+        """Import the next version of a list. ``addresses``: rows of add.csv."""
         self._made += 1
         files = [write(self.folder / f"list{self._made}.csv", rows)]
         files += [write(self.folder / f"addresses{self._made}.csv", addresses)] if addresses else []
@@ -58,7 +58,7 @@ class Lists:
 
 
 def body(partner: Partner, record: UUID, *names: str, **more: Any) -> tuple[ScreenedSubject, SubjectDetails]:
-    """An organisation to be compared."""
+    """An organisation to screen."""
     return ScreenedSubject("organisation", record, partner.id), SubjectDetails("organisation", names, **more)
 
 
@@ -73,7 +73,7 @@ async def unread(service: Service, name: str) -> str:
 
 
 async def matched(service: Service, name: str) -> str:
-    """The text id of a match that waits for a person: somebody of this name, and the one entry that has it."""
+    """The ID of a match that waits for review: a person with this name, and the only entry with it."""
     screener, partner = Screener(), (await service.tenant()).partner
     who, asked = body(partner, uuid4(), name)
     found = await screener.run_with_watchlists(

@@ -1,4 +1,4 @@
-"""What tests of webhooks do over and over: subscribe a receiver, let something happen, check what came."""
+"""Common steps of webhook tests: subscribe a receiver, emit events, check deliveries."""
 
 import hashlib
 import hmac
@@ -18,26 +18,26 @@ RECORD = {"id": "sandbox_donation_x", "firstName": "Zoë", "amount": 1234}
 
 
 async def subscribe(api: Client, sink: Receiver, *events: str) -> Any:
-    """A subscription of the receiver, as it was answered; to every event when none is named."""
+    """Create a subscription of the receiver, to every event by default; returns the response."""
     body = {"url": sink.url, "events": list(events or ("*",))}
     return data(await api.post("/v1/webhook-subscriptions", body))
 
 
 async def happen(service: Service, tenant: Tenant, event_type: str = "donation.created", times: int = 1) -> list[str]:
-    """Emit events and commit; their ids as partners see them."""
+    """Emit events and commit; returns their public IDs."""
     async with service.db.write() as tx:
         made = [await outbox.emit(tx, tenant.partner.id, event_type, RECORD) for _ in range(times)]
         return [tx.ids.text("event", event_id) for event_id in made]
 
 
 async def deliveries(api: Client, subscription: Mapping[str, Any], **query: Any) -> Any:
-    """The deliveries of a subscription, the oldest first."""
+    """The deliveries of a subscription, oldest first."""
     path = f"/v1/webhook-subscriptions/{subscription['id']}/deliveries"
     return data(await api.get(path, direction="ASC", **query))
 
 
 def verify_whenever(got: Received, secret: str) -> Any:
-    """As `verify`, of a service whose clock other tests move: the signature, not its age."""
+    """Like `verify`, but without the age, for a service whose clock other tests move."""
     sent = datetime.fromtimestamp(int(got.headers["webhook-timestamp"]), UTC)
     expected = standardwebhooks.Webhook(secret).sign(got.headers["webhook-id"], sent, got.body.decode())
     assert hmac.compare_digest(got.headers["webhook-signature"], expected)
@@ -45,7 +45,7 @@ def verify_whenever(got: Received, secret: str) -> Any:
 
 
 def verify(got: Received, secret: str) -> Any:
-    """What a receiver does, by both forms; the event."""
+    """Verify both signature forms as a receiver does; returns the event."""
     event = standardwebhooks.Webhook(secret).verify(got.body, got.headers)
     assert got.headers["service-signature"] == hmac.new(secret.encode(), got.body, hashlib.sha256).hexdigest()
     assert got.headers["webhook-id"] == event["data"]["id"]

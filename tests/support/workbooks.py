@@ -1,4 +1,4 @@
-"""Workbooks in the form of the Irish register, with bodies that do not exist."""
+"""Workbooks in the format of the Irish register, with organisations that do not exist."""
 
 import io
 import zipfile
@@ -58,7 +58,7 @@ _PACKAGE = "http://schemas.openxmlformats.org/package/2006/relationships"
 
 
 def workbook_by_excel(rows: Sequence[Sequence[str]], **replaced: str) -> bytes:
-    """A workbook whose texts lie in one table, as Excel writes it; ``replaced`` are the contents of its parts."""
+    """A workbook with shared strings, as Excel writes it; ``replaced`` are the contents of its parts."""
     texts = list(dict.fromkeys(text for row in rows for text in row))
     cells = ["<row>" + "".join(f'<c t="s"><v>{texts.index(text)}</v></c>' for text in row) + "</row>" for row in rows]
     kinds = {"workbook": "sheet.main", "sheet": "worksheet", "strings": "sharedStrings"}

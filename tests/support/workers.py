@@ -1,4 +1,4 @@
-"""Real background processes over a test's database."""
+"""Real background processes for a test's database."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from tests.support.service import Service
 
 
 def start_worker(service: Service, folder: Path, **given: str) -> "subprocess.Popen[bytes]":
-    """``almoner worker`` over the service's database; ``worker.log`` in the folder has what it says.
+    """``almoner worker`` on the service's database; its output is ``worker.log`` in the folder.
 
     ``given`` are further settings without their prefix.
     """

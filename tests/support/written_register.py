@@ -1,4 +1,4 @@
-"""A source of any registry, for loads that tests write down: one entry or link in each line of its file."""
+"""A source for any registry, for imports that tests write themselves: one entry or link per line."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ class Written:
     canary_numbers: frozenset[str] = field(default_factory=frozenset)
 
     def read(self, files: Sequence[SourceFile]) -> Iterator[RegisterEntry | RegisterLink | RejectedRow]:
-        """The rows as they were written."""
+        """Read the rows as written."""
         for file in files:
             for line in file.lines("utf-8"):
                 if not line.strip():
@@ -47,13 +47,13 @@ def _day(text: str | None) -> datetime | None:
 
 
 def entry(number: str, name: str, **members: Any) -> RegisterEntry:
-    """An entry of a register in one file, a nonprofit unless told otherwise."""
+    """An entry of a register in one file; by default a nonprofit."""
     return RegisterEntry(number, members.pop("part", "all"), name, **{"types": ["nonprofit"], **members})
 
 
 @dataclass
 class Loader:
-    """Loads what is written down, each time from a file of its own. ``few``: as ``import_files``."""
+    """Imports what is written, each time from a new file. ``few``: see ``import_files``."""
 
     db: Database
     folder: Path
@@ -61,12 +61,12 @@ class Loader:
     _files: int = 0
 
     async def load(self, source: Written, day: datetime, *rows: RegisterEntry | RegisterLink) -> RegisterImport:
-        """One load; however much the register shrank."""
+        """Import once, however much the register shrank."""
         file = self.written(source, *rows)
         return await registers_flows.import_files(self.db, source, [file], as_of=day, force=True, few=self.few)
 
     def written(self, source: Written, *rows: RegisterEntry | RegisterLink) -> Path:
-        """A file that holds them."""
+        """Write a file with the rows."""
         self._files += 1
         file = self.folder / f"{source.code}-{self._files}.jsonl"
         with file.open("w", encoding="utf-8") as lines:

@@ -53,27 +53,25 @@ async def merge_load(
     parts: Mapping[str, FillCounts],
     others: Sequence[str],
     pace: ProgressReporter,
-    lookup_limit: int,
+    max_lookups: int,
 ) -> RegisterImport:
     """Merge the staged ``parts``, leaving ``others`` unchanged; returns the load with its counts.
 
-    Up to ``lookup_limit`` differing rows are looked up one by one.
+    Up to ``max_lookups`` differing rows are looked up one by one.
     """
     staged = store_staging.staging_table_name(staging_id)
     if source.repeats_numbers:
         staged = await store_merge.group_repeated_rows(tx, staging_id)
-    compared = load.rows <= lookup_limit or await store_merge.has_entries(tx, source.code)
+    compared = load.rows <= max_lookups or await store_merge.has_entries(tx, source.code)
     if compared:
         day = load.data_as_of
         rows, counts = await store_merge.compare_staged_rows(
-            tx, source.code, staged, list(parts), others, source.ignored_columns, day, lookup_limit
+            tx, source.code, staged, list(parts), others, source.ignored_columns, day, max_lookups
         )
     else:
         rows, counts = store_merge.new_rows_query(staged), MergeCounts()
     pace.report_merge_steps(1, _STEPS)
-    doing = MergeRun(
-        source.code, registry_id, load.id, load.data_as_of, rows, compared and counts.total <= lookup_limit
-    )
+    doing = MergeRun(source.code, registry_id, load.id, load.data_as_of, rows, compared and counts.total <= max_lookups)
     if compared:
         await store_merge.end_entries(tx, doing)
     inserted = await store_merge.insert_entries(tx, doing)

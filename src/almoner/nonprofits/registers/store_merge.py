@@ -141,7 +141,7 @@ async def compare_staged_rows(
     others: Sequence[str],
     ignored: Iterable[str],
     day: datetime,
-    lookup_limit: int,
+    max_lookups: int,
 ) -> tuple[str, MergeCounts]:
     """Compare staged rows with current entries in one pass; returns the different rows and their counts.
 
@@ -180,7 +180,7 @@ async def compare_staged_rows(
         is_older,
         list(others),
     )
-    return await _count_differences(tx, staging_table, lookup_limit)
+    return await _count_differences(tx, staging_table, max_lookups)
 
 
 _LEFT_GROUP: Final = (
@@ -215,7 +215,7 @@ async def compare_reverted_rows(tx: Tx, source: str, staging_table: str, load_id
     return await _count_differences(tx, staging_table, FEW_ROWS)
 
 
-async def _count_differences(tx: Tx, staging_table: str, lookup_limit: int) -> tuple[str, MergeCounts]:
+async def _count_differences(tx: Tx, staging_table: str, max_lookups: int) -> tuple[str, MergeCounts]:
     await tx.execute("analyze register_delta")
     rows = await tx.fetch(
         "select fate, count(*) as n, count(*) filter (where moved) as moved from register_delta group by 1"
@@ -228,7 +228,7 @@ async def _count_differences(tx: Tx, staging_table: str, lookup_limit: int) -> t
         sum(row["moved"] for row in rows),
         fates.get("removed", 0),
     )
-    if counts.total <= lookup_limit:
+    if counts.total <= max_lookups:
         await tx.execute("set local enable_nestloop = on")
     return f"(select t.* from register_delta d join {staging_table} t on t.number_key = d.number_key) s", counts
 
