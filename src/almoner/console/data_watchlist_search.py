@@ -64,7 +64,7 @@ class WatchlistSearchPage:
             problems=problems,
             found=found,
             obstacle=OBSTACLE_WORDS.get(found.obstacle) if found and found.obstacle else None,
-            names=subject.asked.names if subject else (),
+            names=subject.details.names if subject else (),
             back=(f"{REVIEWS}/{case}", f"Case {case}") if subject else None,
             least=FLAG_SCORE,
             finding_words=FINDING_WORDS,
@@ -98,7 +98,7 @@ def _typed(visitor: Visitor, subject: StoredSubject | None) -> dict[str, str]:
         return {name: " ".join(visitor.form_value(name).split()) for name in ("name", "kind", "country")}
     if subject is None:
         return {"name": "", "kind": "organisation", "country": ""}
-    asked = subject.asked
+    asked = subject.details
     return {"name": next(iter(asked.names), ""), "kind": asked.kind, "country": next(iter(asked.countries), "")}
 
 
