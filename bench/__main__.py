@@ -1,4 +1,4 @@
-"""``make bench``: each figure beside its baseline, on this machine, in one run; written to docs/evidence/bench.md.
+"""``make bench``: every figure beside its baseline, on this machine, in one run; written to docs/evidence/bench.md.
 
 ``--brief`` (``make bench brief=1``) shows that each part runs, for a second, and writes nothing. nomenklatura is
 measured beside where the interpreter named by ``--nomenklatura`` has it (``matching_nomenklatura.py``).
@@ -57,7 +57,7 @@ def _head(stage: Stage, scale: Scale) -> list[str]:
 
 
 def _rival(python: Path) -> list[str]:
-    """nomenklatura on a sample of the same names, or why it is not here."""
+    """nomenklatura on a sample of the same names, or why it is missing."""
     if not matching_pairs.BENCHMARKS.exists():
         return ["- beside nomenklatura: not measured, the labelled pairs are not at hand"]
     asked = [str(python), "-c", "import nomenklatura"]
@@ -67,7 +67,7 @@ def _rival(python: Path) -> list[str]:
 
 
 def _staged(scale: Scale) -> Iterator[str]:
-    """What is measured at servers over one database."""
+    """The measurements of servers with one database."""
     with staged(scale) as stage:
         yield from _head(stage, scale)
         table, server = asyncio.run(api.measure(stage, scale))
@@ -94,7 +94,7 @@ def _lists(scale: Scale) -> list[str]:
 
 
 def _parts(nomenklatura: Path) -> dict[str, Part]:
-    """What has a database of its own, or none."""
+    """The measurements with their own database, or none."""
     return {
         "Import of a register": imports.measure,
         "Organisation search": _search,

@@ -1,4 +1,4 @@
-"""The API beside a bare handler and beside the usual way, on the same database, in turn."""
+"""The API beside a bare handler and a conventional implementation, on the same database, in turn."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ class Scenario:
 
 @dataclass(slots=True)
 class Figures:
-    """What one variant did in one scenario."""
+    """The measurements of one variant in one scenario."""
 
     rates: list[float] = field(default_factory=list)
     app_us: list[float] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Figures:
 
     @property
     def rate(self) -> float:
-        """Median answers per second."""
+        """The median number of responses per second."""
         return median(self.rates)
 
 
@@ -48,7 +48,7 @@ Table = dict[tuple[str, str], Figures]
 
 
 def scenarios(stage: Stage) -> list[Scenario]:
-    """What is asked."""
+    """The requests to measure."""
     return [
         Scenario("POST donation-session", list(_posts(stage))),
         Scenario("GET donation", [_get(stage.keys[0], f"/v1/donations/{one}") for one in stage.donations]),
@@ -81,7 +81,7 @@ def _queries(stage: Stage) -> list[str]:
 
 @contextmanager
 def variants(stage: Stage) -> Iterator[list[Variant]]:
-    """All three servers, running side by side; only one is asked at a time."""
+    """All three servers, running side by side; only one is called at a time."""
     with ExitStack() as stack:
         yield [
             stack.enter_context(server(stage, OURS, "-m", "almoner", "serve")),
@@ -91,7 +91,7 @@ def variants(stage: Stage) -> Iterator[list[Variant]]:
 
 
 async def measure(stage: Stage, scale: Scale) -> tuple[Table, int]:
-    """Every scenario for every variant, several times in turn; and the memory of our server at rest."""
+    """Measure every scenario for every variant, several times in turn; and the idle memory of our server."""
     table: Table = {}
     with variants(stage) as running:
         at_rest = resident(running[0].pid)
@@ -108,7 +108,7 @@ async def measure(stage: Stage, scale: Scale) -> tuple[Table, int]:
 
 
 async def _saturate(stage: Stage, scenario: Scenario, variant: Variant, seconds: float, figures: Figures) -> None:
-    """As fast as answers come: rate and processor time."""
+    """Send requests as fast as they are answered: rate and processor time."""
     plan = Plan(variant.port, scenario.requests, seconds, CONNECTIONS, prefix=variant.name)
     app, database = Spent.by(variant.pid), Spent.by(stage.database_pid)
     result = _sound(scenario, variant, await attack(plan))
@@ -118,7 +118,7 @@ async def _saturate(stage: Stage, scenario: Scenario, variant: Variant, seconds:
 
 
 async def _pace(scenario: Scenario, variant: Variant, seconds: float, figures: Figures) -> None:
-    """At half the rate, on schedule: latencies from the moment a request was due."""
+    """Send requests at half the rate, on schedule: latencies from the time when a request was due."""
     rate = figures.rate * SHARE_OF_RATE
     result = _sound(
         scenario, variant, await attack(Plan(variant.port, scenario.requests, seconds, 128, rate, variant.name))
@@ -150,7 +150,7 @@ def markdown(table: Table) -> list[str]:
 
 
 def verdicts(table: Table) -> list[str]:
-    """Each aim and whether it is met."""
+    """Each target and whether it is met."""
     found = []
     for name, aim in AIMS.items():
         ours, bare, orm = (table[name, which].rate for which in (OURS, BARE, ORM))

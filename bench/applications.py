@@ -1,6 +1,6 @@
-"""50 applicants who fill the hosted form in at once, each taking 2 to 10 s a step: how long the server makes them wait.
+"""How long 50 applicants wait who fill in the hosted form at once, each taking 2 to 10 s per step.
 
-An open loop: each step is due at a moment of its own, whatever the server does, and a wait counts from that moment.
+An open loop: each step is due at a fixed time, whatever the server does, and a wait counts from that time.
 """
 
 import argparse
@@ -25,27 +25,27 @@ from bench.stage import Stage, process, server, staged
 REPORT = Path(__file__).parents[1] / "docs" / "evidence" / "applications.md"
 APPLICANTS = 50
 LEAST, MOST = 2.0, 10.0
-"""Seconds between two steps of one applicant."""
+"""The seconds between two steps of one applicant."""
 VISITS = 2
-"""How often an applicant looks where the application stands."""
+"""How often an applicant checks the application's status."""
 UNLISTED = 0.25
-"""The share of applications for nonprofits that no register lists: what their pages ask for is found anew."""
+"""The share of applications for nonprofits that no register lists: what their pages ask for is computed anew."""
 AIM = 150.0
-"""Milliseconds (p99)."""
+"""The target in milliseconds (p99)."""
 _CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 _FOUND = re.compile(r'name="organisation" value="([^"]+)"')
 
 
 @dataclass
 class Waits:
-    """Milliseconds from the moment a request was due to the end of its answer, by what was asked."""
+    """Milliseconds from the time a request was due to the end of its response, by kind of request."""
 
     by_step: dict[str, list[float]] = field(default_factory=dict)
     sent: int = 0
     refused: list[str] = field(default_factory=list)
 
     def all(self) -> list[float]:
-        """Every one."""
+        """All waits."""
         return [wait for waits in self.by_step.values() for wait in waits]
 
 
@@ -56,14 +56,14 @@ def at(waits: Sequence[float], share: float) -> float:
 
 
 def photo() -> bytes:
-    """What a phone takes of a certificate, scaled down."""
+    """A scaled-down photo of a certificate."""
     target = BytesIO()
     Image.effect_noise((1200, 900), 60).convert("RGB").save(target, "JPEG", quality=70)
     return target.getvalue()
 
 
 class Applicant:
-    """One applicant in a browser of their own, with one form after the other."""
+    """One applicant in their own browser, with one form after the other."""
 
     def __init__(self, base: str, key: str, waits: Waits, pick: random.Random, names: Sequence[str]) -> None:
         self._base, self._key, self._waits, self._pick, self._names = base, key, waits, pick, names
@@ -73,16 +73,16 @@ class Applicant:
         self._due = time.monotonic()
 
     async def close(self) -> None:
-        """Go away."""
+        """Close the browser."""
         await self._http.close()
 
     async def think(self) -> None:
-        """Until the next step is due, whatever the last one took."""
+        """Wait until the next step is due, however long the last one took."""
         self._due += self._pick.uniform(LEAST, MOST)
         await asyncio.sleep(max(0.0, self._due - time.monotonic()))
 
     async def ask(self, step: str, method: str, path: str, due: float, **options: Any) -> str:
-        """One request; where it leads, or an empty text."""
+        """Send one request; returns where it redirects, or ""."""
         headers = {"Cookie": self._cookie, "Sec-Fetch-Site": "same-origin"}
         async with self._http.request(
             method, path if "://" in path else self._base + path, headers=headers, allow_redirects=False, **options
@@ -97,7 +97,7 @@ class Applicant:
             return answer.headers.get("location", "")
 
     async def step(self, name: str, path: str, fields: dict[str, str] | None = None) -> str:
-        """Think, post what was typed, and read the page that comes; where the post leads."""
+        """Wait, submit a step and load the next page; returns where the submission redirected."""
         await self.think()
         leads, due = path, self._due
         if fields is not None:
@@ -111,7 +111,7 @@ class Applicant:
         return leads
 
     async def choose(self, home: str) -> bool:
-        """Search as one types, and choose; whether it was found."""
+        """Search while typing, and choose a result; returns whether it was found."""
         await self.step("search", f"{home}/nonprofit")
         name = self._pick.choice(self._names)
         await self.think()
@@ -128,7 +128,7 @@ class Applicant:
         return True
 
     async def tell(self, home: str) -> bool:
-        """A nonprofit that no register lists: it waits, and its page asks for what is missing."""
+        """Enter a nonprofit that no register lists; its page asks for the missing details."""
         await self.step("unlisted", f"{home}/nonprofit/other?country=USA")
         number = f"53-{self._pick.randrange(10**7):07d}"
         given = {"name": f"Relief of {number}", "number": number, "website": "relief.example"}
@@ -136,7 +136,7 @@ class Applicant:
         return True
 
     async def apply(self, image: bytes) -> None:
-        """One application from link to answer."""
+        """Complete one application from its link to the result."""
         headers = {"Authorization": f"Bearer {self._key}"}
         async with self._http.post(f"{self._base}/v1/validation-invites", headers=headers) as answer:
             invite = (await answer.json())["data"]
@@ -167,7 +167,7 @@ class Applicant:
 
 
 async def configure(base: str, keys: Sequence[str]) -> None:
-    """Each partner has the usual configuration."""
+    """Create the usual configuration for each partner."""
     async with aiohttp.ClientSession() as http:
         for key in keys:
             headers = {"Authorization": f"Bearer {key}"}
@@ -177,7 +177,7 @@ async def configure(base: str, keys: Sequence[str]) -> None:
 
 
 async def measure(stage: Stage, seconds: float) -> Waits:
-    """Applicants arrive within the first ten seconds and apply again and again until the time is over."""
+    """Applicants start within the first ten seconds and apply repeatedly until the time is over."""
     waits, image = Waits(), photo()
     worker = process(stage, stage.settings.data_dir / "worker.log", "-m", "almoner", "worker")
     with server(stage, "applications", "-m", "almoner", "serve") as running, worker:
@@ -198,7 +198,7 @@ async def measure(stage: Stage, seconds: float) -> Waits:
 
 
 def report(stage: Stage, waits: Waits, seconds: float) -> str:
-    """What was seen, as a page."""
+    """The results as a page."""
     every = waits.all()
     p99 = at(every, 0.99)
     lines = [

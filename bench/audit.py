@@ -1,4 +1,4 @@
-"""The audit chain beside bare SHA-256: entries that get their place, and entries that are proved, a second (V8)."""
+"""The audit chain beside bare SHA-256: entries chained and verified per second (V8)."""
 
 import asyncio
 import os
@@ -35,7 +35,7 @@ async def _written(db: Database, trace: EntryContext, entries: int) -> None:
 
 
 async def _round(db: Database, entries: int) -> tuple[float, float]:
-    """Entries chained and proved a second."""
+    """(entries chained, entries verified) per second."""
     scope = new_id(SystemClock().now())
     await _written(
         db, EntryContext(scope, KEY, "createDonationSession", "192.0.2.1", "req_01kjpy44e0er29s8vmgby675xf"), entries
@@ -52,7 +52,7 @@ async def _round(db: Database, entries: int) -> tuple[float, float]:
 
 
 def _bare() -> float:
-    """Hashes a second of a chain of as many bytes as an entry has, from memory."""
+    """Hashes per second of a chain of entries of the same size, from memory."""
     body, last = os.urandom(400), bytes(32)
     started = time.perf_counter()
     for _ in range(ENTRIES):
@@ -75,7 +75,7 @@ async def _rounds(complete: Settings, scale: Scale) -> list[str]:
 
 
 def measure(scale: Scale) -> list[str]:
-    """A list in Markdown; medians."""
+    """A Markdown list of medians."""
     with database() as complete:
         return asyncio.run(_rounds(complete, scale))
 

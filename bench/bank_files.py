@@ -1,7 +1,7 @@
-"""Seconds to write a file of 10,000 payments and to check it against ISO's schema, and to read the bank's answer.
+"""Seconds to write a file of 10,000 payments, validate it against ISO's schema, and read the bank's report.
 
-``python -m bench.bank_files``; ``--write`` puts the figures into docs/evidence/bank-files.md. Beside it: the same file
-written as text by a template, the least that any writer costs.
+``python -m bench.bank_files``; ``--write`` puts the figures into docs/evidence/bank-files.md. The baseline is the same
+file written as text by a template, the least that any writer costs.
 """
 
 import argparse
@@ -32,7 +32,7 @@ AIM = 10.0
 
 
 def order() -> CreditTransferInitiation:
-    """10,000 payments of a currency, half of them by SEPA."""
+    """10,000 payments in one currency, half of them by SEPA."""
     own = OwnAccount("Example Foundation", ACCOUNT, ADDRESS, Money(0, "EUR"))
     other = AccountNumbers("gb", "55779911", "200000")
     payments = []
@@ -70,7 +70,7 @@ def _answer(asked: CreditTransferInitiation) -> bytes:
 
 
 def measured() -> list[str]:
-    """The table, medians of five rounds in turn."""
+    """The table: medians of five rounds in turn."""
     asked = order()
     answer = _answer(asked)
     work: dict[str, Callable[[], object]] = {

@@ -1,8 +1,8 @@
-"""Millions of bodies in the form of the IRS master file: words of the real files recombined, the same for each seed.
+"""Millions of organisations in the format of the IRS master file: recombined words of the real files, seeded.
 
-What search finds hard is kept as it is in the files: the share of distinct names (chapters of one name), how often each
-word occurs, and how long names are. ``python -m bench.bodies COUNT FOLDER`` writes two months of them, a folder each
-below ``FOLDER/us_irs_bmf``, and prints both side by side.
+Properties that matter to search are kept: the share of distinct names (chapters with one name), word frequencies, and
+name lengths. ``python -m bench.bodies COUNT FOLDER`` writes two months of them, a folder each below
+``FOLDER/us_irs_bmf``, and prints a comparison with the real files.
 """
 
 import csv
@@ -23,7 +23,7 @@ from bench.stage import SAMPLE
 SEED: Final = 20261121
 FEW: Final = 1_000
 REAL: Final = Path(__file__).parents[2] / "shared" / "data" / "us_irs_bmf" / "2026-04-13"
-"""More of the real files than are shipped, where they are at hand."""
+"""More real files than are shipped, if available."""
 ROWS_OF_A_FILE: Final = 500_000
 _EDGE: Final = 3
 _FEWEST_FOLLOWERS: Final = 5
@@ -33,18 +33,18 @@ _FIRST_NUMBER: Final = 10_000_000
 _NEW_NUMBER: Final = 500_000_000
 MONTHS: Final = ("2026-03-09", "2026-04-13")
 _GONE, _QUIET, _CHANGED, _NEW = 0.0075, 0.083, 0.0135, 0.0156
-"""What a month did to the file of DC from the first of these days to the second, as shares of its rows."""
+"""The changes in the file of DC from the first of these days to the second, as shares of its rows."""
 
 Row = dict[str, str]
 
 
 def paths() -> list[Path]:
-    """The real files."""
+    """The paths of the real files."""
     return sorted(REAL.glob("*.csv")) or SAMPLE
 
 
 def originals(count: int | None = None) -> list[Row]:
-    """Their rows; the beginning of the first file alone, where so few bodies are made of them."""
+    """Their rows; only the start of the first file if few organisations are needed."""
     few = count is not None and count <= FEW
     found: list[Row] = []
     for path in paths()[: 1 if few else None]:
@@ -54,7 +54,7 @@ def originals(count: int | None = None) -> list[Row]:
 
 
 class _Words:
-    """Words as they occur somewhere, drawn as often as they occur."""
+    """Words by position, drawn by their frequency."""
 
     def __init__(self, words: Counter[str]) -> None:
         self._words = list(words)
@@ -69,7 +69,7 @@ class _Words:
 
 @dataclass(slots=True)
 class _Model:
-    """What may follow a word, and what stands at a place of a name counted from both ends."""
+    """Which words follow each other, and which occur at a position counted from either end of a name."""
 
     follows: dict[str, _Words]
     at: dict[tuple[int, int], _Words]
@@ -89,7 +89,7 @@ class _Model:
         )
 
     def recombined(self, words: Sequence[str], pick: random.Random, kept: float) -> str:
-        """A name of as many words, some of them others that stand at such a place."""
+        """A name with the same number of words, some replaced by others from the same position."""
         made: list[str] = []
         for place, word in enumerate(words):
             if pick.random() < kept:
@@ -105,7 +105,7 @@ def _edges(place: int, count: int) -> tuple[int, int]:
 
 
 def bodies(count: int, real: Sequence[Row], seed: int = SEED, first: int = _FIRST_NUMBER) -> Iterator[Row]:
-    """``count`` rows: as many names occur as often as in the real ones, each at places of its own."""
+    """``count`` rows: as many names occur as often as in the real files, each at its own places."""
     pick = random.Random(seed)
     of_name: dict[str, list[Row]] = defaultdict(list)
     for row in real:
@@ -133,11 +133,11 @@ def _fresh(model: _Model, words: Sequence[str], pick: random.Random, seen: set[s
             seen.add(name)
             return name
         if not (stored := max(stored - 0.1, 0.0)):
-            words = [*words, words[-1]]  # a name of one word has few others
+            words = [*words, words[-1]]  # a name of one word has few variants
 
 
 def write_state(count: int, path: Path, state: str, first: int) -> None:
-    """One file of bodies that are all in one state, numbered from ``first`` on."""
+    """One file of organisations in one state, numbered from ``first`` on."""
     real = originals(count)
     with path.open("w", newline="") as output:
         writer = csv.DictWriter(output, list(real[0]))
@@ -146,7 +146,7 @@ def write_state(count: int, path: Path, state: str, first: int) -> None:
 
 
 def write(count: int, folder: Path) -> list[Path]:
-    """The files of ``count`` bodies, as many rows each as a file of the register has."""
+    """The files of ``count`` organisations, each with as many rows as a real file."""
     real = originals(count)
     written: list[Path] = []
     made = bodies(count, real)
@@ -160,7 +160,7 @@ def write(count: int, folder: Path) -> list[Path]:
 
 
 def month_later(before: Sequence[Path], folder: Path) -> list[Path]:
-    """The same files a month later: rows that went, came, have another tax period, or another address too."""
+    """The same files a month later: rows removed, added, with another tax period or another address."""
     pick, real, written, fresh = random.Random(SEED), originals(), [], _NEW_NUMBER
     for path in before:
         written.append(folder / path.name)
@@ -185,7 +185,7 @@ def month_later(before: Sequence[Path], folder: Path) -> list[Path]:
 
 
 def compared(names: Sequence[str], others: Sequence[str]) -> list[str]:
-    """A table in Markdown: the real names and the made ones."""
+    """A Markdown table that compares real and generated names."""
     lines = ["| | real | made |", "|---|---|---|"]
     left, right = _facts(names), _facts(others)
     return lines + [f"| {fact} | {left[fact]} | {right[fact]} |" for fact in left]
@@ -208,7 +208,7 @@ def _facts(names: Sequence[str]) -> dict[str, str]:
 
 
 def main() -> None:
-    """Write, and print the comparison."""
+    """Write the files, and print the comparison."""
     count, (first, later) = int(sys.argv[1]), (Path(sys.argv[2]) / "us_irs_bmf" / month for month in MONTHS)
     for folder in (first, later):
         folder.mkdir(parents=True, exist_ok=True)

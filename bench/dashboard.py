@@ -1,7 +1,7 @@
-"""The dashboard of a partner with a million donations: milliseconds and bytes of each page, one call at a time.
+"""The dashboard of a partner with a million donations: milliseconds and bytes of each page, one request at a time.
 
-``python -m bench.dashboard``; with ``--write`` the figures go to docs/evidence/dashboard.md. The account is filled by
-``bench.large_partner``, in a database of its own that is deleted afterwards.
+``python -m bench.dashboard``; with ``--write`` the figures go to docs/evidence/dashboard.md. ``bench.large_partner``
+fills the account, in a database of its own that is deleted afterwards.
 """
 
 import argparse
@@ -47,7 +47,7 @@ Ask = Callable[[random.Random], str]
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A member at a browser. ``home``: of the account; ``cookie``: of the sign-in."""
+    """A signed-in member. ``home``: the account's path; ``cookie``: of the session."""
 
     home: str
     cookie: str
@@ -55,7 +55,7 @@ class Signed:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One page, as it was measured."""
+    """The measurements of one page."""
 
     page: str
     taken: list[float]
@@ -64,22 +64,22 @@ class Figure:
 
     @property
     def p99(self) -> float:
-        """Milliseconds."""
+        """The 99th percentile in milliseconds."""
         return statistics.quantiles(self.taken, n=100)[98]
 
     @property
     def is_met(self) -> bool:
-        """Whether it is as quick and as small as it is to be."""
+        """Whether it meets the limits of time and size."""
         return self.p99 < self.aim and self.size < AIM_BYTES
 
     def line(self) -> str:
-        """A line of the table."""
+        """A row of the table."""
         p50, verdict = statistics.median(self.taken), "met" if self.is_met else "**missed**"
         return f"| {self.page} | {p50:.1f} | {self.p99:.1f} | {self.aim} | {self.size / 1000:.1f} | {verdict} |"
 
 
 async def sign_in(stage: Stage, partner: Partner) -> Signed:
-    """An owner, signed in."""
+    """Sign in as an owner."""
     services = await wiring.build_services(stage.settings)
     try:
         async with services.db.write() as tx:
@@ -97,7 +97,7 @@ async def sign_in(stage: Stage, partner: Partner) -> Signed:
 
 
 async def looked_at(stage: Stage, partner: Partner) -> dict[str, list[str]]:
-    """Identifiers of some records, by the type of record."""
+    """The IDs of some records, by record type."""
     ids, found = Ids(sandbox=stage.settings.sandbox), {}
     connection = await asyncpg.connect(stage.settings.owner_dsn)
     for table in ("donation", "validation_submission", "validation_request", "event", "donation_request"):
@@ -111,7 +111,7 @@ async def looked_at(stage: Stage, partner: Partner) -> dict[str, list[str]]:
 
 
 def pages(records: Mapping[str, list[str]], organisations: list[str], donations: int) -> dict[str, Ask]:
-    """The pages, and what is asked of each."""
+    """The pages, and their requests."""
 
     def one_of(path: str, table: str) -> Ask:
         return lambda pick: f"{path}/{pick.choice(records[table])}"
@@ -155,7 +155,7 @@ def pages(records: Mapping[str, list[str]], organisations: list[str], donations:
 
 
 def searches(donations: int) -> dict[str, Ask]:
-    """What is searched for."""
+    """The searches."""
 
     def typed(*words: Callable[[int], str]) -> Ask:
         return lambda pick: (
@@ -182,7 +182,7 @@ def searches(donations: int) -> dict[str, Ask]:
 
 
 async def measure(stage: Stage, signed: Signed, asked: Mapping[str, tuple[Ask, int]], calls: int) -> list[Figure]:
-    """Each page, one call after the other, as the server answers it."""
+    """Measure each page, one request after the other."""
     pick, figures = random.Random(20261127), []
     with server(stage, "dashboard", "-m", "almoner", "serve") as running:
         headers = {"Cookie": signed.cookie}
@@ -195,7 +195,7 @@ async def measure(stage: Stage, signed: Signed, asked: Mapping[str, tuple[Ask, i
                         body = await answer.read()
                     if answer.status != 200:
                         raise RuntimeError(f"{name}: {answer.status}\n{body[:2000].decode()}")
-                    if number >= _WARM:  # the first plan the statements on each connection, and compile the page
+                    if number >= _WARM:  # the first ones plan the statements on each connection, and compile the page
                         taken.append((time.perf_counter() - started) * 1000)
                         size = max(size, len(body))
                 figures.append(Figure(name, taken, size, aim))
@@ -204,7 +204,7 @@ async def measure(stage: Stage, signed: Signed, asked: Mapping[str, tuple[Ask, i
 
 
 def main() -> None:
-    """Fill, measure, print; write where that is asked for."""
+    """Fill, measure and print; write if requested."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--donations", type=int, default=DONATIONS)
     parser.add_argument("--submissions", type=int, default=SUBMISSIONS)

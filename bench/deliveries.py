@@ -1,6 +1,6 @@
-"""Webhook deliveries a second, every attempt kept, beside a bare aiohttp loop that keeps nothing.
+"""Webhook deliveries per second, every attempt stored, beside a bare aiohttp loop that stores nothing.
 
-The worker has started and delivered a few before any is counted: its imports are no part of a delivery.
+The worker has started and delivered some before counting starts: its imports are not counted.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from bench.scale import BRIEF, Scale
 from bench.stage import Stage, process, server
 
 WARMING = 5
-"""Events of each partner that are delivered before the others are counted."""
+"""The events of each partner that are delivered before counting starts."""
 IN_FLIGHT = 4
 REST_SECONDS = 3.0
 LONGEST_SECONDS = 300.0
@@ -38,7 +38,7 @@ KEPT_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """``events`` of each of ``partners``, delivered to ``endpoints`` of each, which answer after ``answer_ms``."""
+    """``events`` of each of ``partners``, delivered to ``endpoints`` of each, which respond after ``answer_ms``."""
 
     partners: int
     endpoints: int
@@ -47,7 +47,7 @@ class Workload:
     answer_ms: int = 0
 
     def deliveries(self, events: int) -> int:
-        """How many follow from so many events of each partner."""
+        """The number of deliveries for so many events of each partner."""
         return self.partners * self.endpoints * events
 
 
@@ -64,7 +64,7 @@ OTHERS = {
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """One run: rate, and processor microseconds for each delivery."""
+    """One run: rate, and processor microseconds per delivery."""
 
     rate: float
     app_us: float
@@ -73,20 +73,20 @@ class Delivered:
 
 @contextmanager
 def sink(stage: Stage, answer_ms: int = 0) -> Iterator[int]:
-    """A receiver in a process of its own; gives its port."""
+    """A receiver in a process of its own; yields its port."""
     with server(stage, "sink", "-m", "bench.sink", "{port}", str(answer_ms)) as running:
         yield running.port
 
 
 def counted(port: int, path: str = "/") -> dict[str, Any]:
-    """What the sink has counted; it counts anew after ``/restart``."""
+    """The sink's counts; they restart after ``/restart``."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
         found: dict[str, Any] = json.load(answer)
         return found
 
 
 def measure(stage: Stage, scale: Scale) -> tuple[list[str], int]:
-    """A table in Markdown, and the memory of a worker at rest."""
+    """A Markdown table, and the idle memory of a worker."""
     ours, bare, at_rest = [], [], 0
     usual = replace(USUAL, events=scale.rows(USUAL.events, WARMING))
     for _ in range(scale.repeat):
@@ -117,7 +117,7 @@ def _line(stage: Stage, name: str, workload: Workload, repeat: int) -> str:
 
 
 def deliver(stage: Stage, workload: Workload, rest: float = 0.0) -> tuple[Delivered, int]:
-    """Deliver it; and the memory of a worker after ``rest`` seconds without work."""
+    """Deliver the workload; also measures a worker's memory after ``rest`` idle seconds."""
     warming, wanted = workload.deliveries(WARMING), workload.deliveries(workload.events)
     with ExitStack() as stack:
         port = stack.enter_context(sink(stage, workload.answer_ms))
@@ -141,7 +141,7 @@ def deliver(stage: Stage, workload: Workload, rest: float = 0.0) -> tuple[Delive
 
 
 def _started(workers: Sequence["subprocess.Popen[bytes]"]) -> None:
-    """Wait until none of them is busy with its start any more."""
+    """Wait until all workers have started."""
     spent, idle = 0.0, False
     while not idle:
         time.sleep(0.5)
@@ -152,7 +152,7 @@ def _started(workers: Sequence["subprocess.Popen[bytes]"]) -> None:
 def _await(
     port: int, wanted: int, workers: Sequence["subprocess.Popen[bytes]"], logs: Sequence[Path]
 ) -> dict[str, Any]:
-    """What the sink has counted when all have come."""
+    """The sink's counts once all deliveries have arrived."""
     started = time.monotonic()
     while (found := counted(port))["number"] < wanted:
         if any(worker.poll() is not None for worker in workers) or time.monotonic() - started > LONGEST_SECONDS:
@@ -177,7 +177,7 @@ async def _subscribe(stage: Stage, port: int, workload: Workload) -> None:
 
 
 async def _emit(stage: Stage, partners: int, events: int) -> None:
-    """So many events of each of so many partners, all at once."""
+    """Emit the events of each partner, all at once."""
     services = await wiring.build_services(stage.settings)
     try:
         async with services.db.write() as tx:
@@ -191,14 +191,14 @@ async def _emit(stage: Stage, partners: int, events: int) -> None:
 
 
 async def _gift(tx: Tx, stage: Stage) -> DonationResponse:
-    """A gift as partners are told of it: slices react to what they read in it."""
+    """A donation as in its event: reactions read parts of it."""
     gift_id = tx.ids.parse("donation", stage.donations[0])
     assert gift_id is not None
     return donations.serialise_for_api(tx, await donations.get(tx, ALL_PARTNERS, gift_id))
 
 
 async def _settled(stage: Stage, wanted: int) -> None:
-    """Wait until every delivery has its attempt, as it has soon after the answer came. Raises RuntimeError."""
+    """Wait until every delivery has its attempt stored, soon after the response. Raises RuntimeError."""
     services = await wiring.build_services(stage.settings)
     try:
         ends = time.monotonic() + KEPT_SECONDS
@@ -229,7 +229,7 @@ async def _body(stage: Stage) -> bytes:
 
 
 async def _bare(stage: Stage, port: int, workload: Workload) -> float:
-    """POST as many bodies of the same size, as many at a time, and forget them."""
+    """POST as many bodies of the same size, as many at a time, without storing anything."""
     number = workload.deliveries(workload.events)
     body = await _body(stage)
     waiting = iter(range(number))

@@ -1,7 +1,7 @@
-"""Lists of donations by filters, of a partner with a million donations: milliseconds over HTTP, one call at a time.
+"""Filtered donation lists of a partner with a million donations: milliseconds over HTTP, one request at a time.
 
 ``python -m bench.donation_lists``; with ``--write`` the figures go to docs/evidence/donation-lists.md. The donations
-are written straight into the table, in a database of its own that is deleted afterwards.
+are written directly into the table, in a database of its own that is deleted afterwards.
 """
 
 import argparse
@@ -27,9 +27,9 @@ REPORT: Final = Path(__file__).parents[1] / "docs" / "evidence" / "donation-list
 ROWS: Final = 1_000_000
 USERS: Final = 50_000
 BUSY: Final = 10
-"""One gift in so many is of the last day, and one in so many is of one user."""
+"""One in so many donations is from the last day, and one in so many from one user."""
 LATEST: Final = 50
-"""One gift in so many is so new that no vacuum has come by."""
+"""One in so many donations is newer than the last vacuum."""
 REQUESTS: Final = 24
 DAYS: Final = 730
 AIM_MS: Final = 100
@@ -37,7 +37,7 @@ CALLS: Final = 300
 LAST: Final = datetime(2026, 11, 1, tzinfo=UTC)
 FIRST: Final = LAST - timedelta(days=DAYS)
 
-# An identifier begins with the milliseconds of its donation, as the service makes them.
+# An ID starts with the milliseconds of its donation, as in the service.
 FILL: Final = f"""
 insert into donation (id, partner_id, organisation_id, user_id, type, status, amount_minor, currency, consented,
                       anonymous, metadata, created_at, cancelled_at, cover_minor, status_changed_at,
@@ -68,7 +68,7 @@ Chosen = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Names of what is filtered by."""
+    """The values to filter by."""
 
     organisations: list[str]
     users: list[str]
@@ -76,7 +76,7 @@ class World:
 
 
 async def fill(stage: Stage, rows: int) -> World:
-    """A partner's donations of two years: a third of them for one nonprofit, the others for all."""
+    """Create a partner's donations of two years: a third of them for one nonprofit, the others for all."""
     connection = await asyncpg.connect(stage.settings.owner_dsn)
     ids, partner = Ids(sandbox=stage.settings.sandbox), stage.partner_ids[1]
     chosen = [ids.parse("organisation", name) for name in stage.organisations]
@@ -136,7 +136,7 @@ def _day(pick: random.Random) -> datetime:
 
 
 def questions(world: World) -> Mapping[str, Callable[[random.Random], Chosen]]:
-    """What is asked, by its name."""
+    """The requests, by name."""
     big, busy = world.organisations[0], world.users[0]
     statuses = ("ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "CANCELLED", "DISBURSED")
 
@@ -194,7 +194,7 @@ def questions(world: World) -> Mapping[str, Callable[[random.Random], Chosen]]:
 
 
 async def measure(stage: Stage, world: World, calls: int) -> tuple[list[str], float, float]:
-    """A table in Markdown, and the p99 of all calls and of the slowest kind in milliseconds."""
+    """(Markdown table, p99 of all requests, p99 of the slowest kind in milliseconds)."""
     pick, lines, everything, worst = random.Random(20261122), [], [], 0.0
     with server(stage, "lists", "-m", "almoner", "serve") as running:
         headers = {"Authorization": f"Bearer {stage.keys[1]}"}
@@ -206,7 +206,7 @@ async def measure(stage: Stage, world: World, calls: int) -> tuple[list[str], fl
                     async with client.get("/v1/donations", params=ask(pick)) as answer:
                         answer.raise_for_status()
                         most = max(most, (await answer.json())["totalResults"])
-                    if number >= 10:  # the first plan the statement
+                    if number >= 10:  # the first ones plan the statement
                         taken.append((time.perf_counter() - started) * 1000)
                 everything += taken
                 p50, p99 = statistics.median(taken), statistics.quantiles(taken, n=100)[98]
@@ -217,7 +217,7 @@ async def measure(stage: Stage, world: World, calls: int) -> tuple[list[str], fl
 
 
 def main() -> None:
-    """Fill, measure, print; write where that is asked for."""
+    """Fill, measure and print; write if requested."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--calls", type=int, default=CALLS, help="of each kind")

@@ -39,7 +39,7 @@ REPORT: Final = Path(__file__).parents[1] / "docs" / "evidence" / "families.md"
 MONTH: Final = SHARED / "us_irs_bmf" / "2026-04-13"
 ASKED: Final = 200
 _FEW: Final = 20
-"""Requests of a kind, to see that it runs."""
+"""The requests of a kind in a brief run."""
 SEED: Final = 20261126
 _RULES: Final = AcceptanceRules(CERTAIN_SCORE)
 _Row = dict[str, Any]
@@ -47,7 +47,7 @@ _Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request: a name with a number, perhaps with an address, and whether it is right."""
+    """One request: a name with a number, perhaps with an address, and whether it is correct."""
 
     name: str
     number: str
@@ -58,7 +58,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of requests of one kind."""
+    """The outcomes of requests of one kind."""
 
     asked: Sequence[Asked]
     accepted: list[bool]
@@ -66,7 +66,7 @@ class Outcome:
 
     @property
     def count(self) -> int:
-        """How many were accepted."""
+        """The number of accepted requests."""
         return sum(self.accepted)
 
 
@@ -82,7 +82,7 @@ async def _evaluate(tx: Tx, registry_id: UUID, requests: Sequence[Asked]) -> Out
 
 
 def _pairs() -> list[dict[str, str]]:
-    """The labelled pairs, where they are at hand."""
+    """The labelled pairs, if available."""
     if not BENCHMARKS.exists():
         return []
     with (BENCHMARKS / "npmatch_pairs.csv").open(newline="") as lines:
@@ -90,7 +90,7 @@ def _pairs() -> list[dict[str, str]]:
 
 
 def _write_register(rows: Iterable[dict[str, str]], known: set[str], path: Path) -> Path:
-    """The bodies of the labelled pairs that the real files at hand do not list, as the master file would have them."""
+    """Rows in the master file's format for organisations of the labelled pairs that the real files lack."""
     made = {}
     for row in rows:
         if (ein := row["ein"].replace("-", "")) not in known:
@@ -137,7 +137,7 @@ def _slip(text: str, pick: random.Random) -> str:
 
 
 def _digit_slips(bodies: Sequence[_Row]) -> list[tuple[_Row, _Row]]:
-    """(a body, another of its family whose number is a slip away)."""
+    """(organisation, another of its family whose number is one typo away)."""
     by_key = {body["number_key"]: body for body in bodies}
     found = []
     for body in bodies:
@@ -218,7 +218,7 @@ def _labelled(rows: Sequence[dict[str, str]]) -> list[Asked]:
 
 
 def _elsewhere(rows: Sequence[dict[str, str]]) -> list[Asked]:
-    """Right requests that tell of an office in another city than the register's."""
+    """Correct requests with an office in another city than the register's."""
     other = [row for row in rows if row["is_match"] == "true" and row["city_uss"] != row["city_bmf"]]
     return [
         one

@@ -1,4 +1,7 @@
-"""What opening a giving link costs, and sending its form beside a session's: ``python -m bench.giving_links``."""
+"""The cost of opening a giving link, and of submitting its form compared with a session's.
+
+``python -m bench.giving_links``.
+"""
 
 import argparse
 import asyncio
@@ -24,7 +27,7 @@ CONNECTIONS = 16
 AIM_MS = 4.0
 AIM_RATE = 200.0
 SENT = 60
-"""Forms that are sent in one run of each kind, each from an address of its own: limits count by address."""
+"""The forms submitted in one run of each kind, each from its own address: limits count by address."""
 _FORM = {"amount": "2500", "first_name": "Ada", "last_name": "Byron"}
 _HIDDEN = re.compile(r'<input type="hidden" name="([a-z]+)" value="([^"]*)">')
 
@@ -49,7 +52,7 @@ class _Sender:
         self._organisation = organisation
 
     def ask(self, method: str, path: str, body: str = "", **headers: str) -> http.client.HTTPResponse:
-        """A request from an address that nobody else has."""
+        """Send a request from an address of its own."""
         self._donors += 1
         source = f"127.{1 + self._donors // 60_000}.{self._donors // 250 % 240}.{1 + self._donors % 250}"
         connection = http.client.HTTPConnection("127.0.0.1", self._port, source_address=(source, 0))
@@ -57,7 +60,7 @@ class _Sender:
         return connection.getresponse()
 
     def send(self, path: str, page: str, **headers: str) -> None:
-        """The form of a page, filled in."""
+        """Submit the form of a page."""
         form = dict(_HIDDEN.findall(page)) | _FORM | {"email": f"ada{self._donors}@example.org"}
         headers |= {"Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin"}
         answer = self.ask("POST", path, urlencode(form), **headers)
@@ -65,13 +68,13 @@ class _Sender:
             raise RuntimeError(f"{path}: {answer.status} {answer.read()[:2000]!r}")
 
     def create(self) -> str:
-        """A session; its URL."""
+        """Create a session; returns its URL."""
         body = json.dumps({"organisationId": self._organisation, "currency": "USD"})
         headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
         return str(json.loads(self.ask("POST", "/v1/donation-sessions", body, **headers).read())["data"]["url"])
 
     def open(self, url: str) -> tuple[str, str, str]:
-        """The path of a session's form, its page and the cookies."""
+        """(path, page, cookies) of a session's form."""
         link = urlsplit(url)
         answer = self.ask("GET", f"{link.path}?{link.query}")
         cookies = "; ".join(value.split(";")[0] for name, value in answer.getheaders() if name.lower() == "set-cookie")
@@ -80,7 +83,7 @@ class _Sender:
 
 
 def _sending(stage: Stage, pid: int, sender: _Sender, link: str, repeat: int) -> Iterator[str]:
-    """Both ways in turn: the form of a link, which makes its session, and a session with its form."""
+    """Both ways in turn: a link's form, which creates its session, and a session with its form."""
 
     def spent(act: Callable[[int], None]) -> tuple[float, float]:
         app, sql = Spent.by(pid), Spent.by(stage.database_pid)

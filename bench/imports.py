@@ -1,9 +1,9 @@
-"""Import of a register (read, stage, judge, compare, merge) beside COPY of the same parsed rows into the same tables.
+"""Importing a register (read, stage, check, compare, merge) beside COPY of the same parsed rows into the same tables.
 
-``ALMONER_REGISTER_FILES`` names a folder with ``us_irs_bmf``, in it a folder for each month (``2026-03-09``, ...);
-without it the shipped sample is loaded, of which there is one month. ``python -m bench.imports 1`` runs each once, as
-millions of rows allow (``bench.bodies`` writes them). COPY writes what the import stored, organisations and entries,
-into the emptied tables with all their indexes and triggers.
+``ALMONER_REGISTER_FILES`` names a folder with ``us_irs_bmf``, which has a folder for each month (``2026-03-09``, ...);
+without it the shipped sample of one month is imported. ``python -m bench.imports 1`` runs each once, for millions of
+rows (``bench.bodies`` writes them). COPY writes what the import stored, organisations and entries, into the emptied
+tables with all their indexes and triggers.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ CLONED = """
 
 
 def states() -> list[list[Path]]:
-    """The files of each state of the register, oldest first."""
+    """The files of each version of the register, oldest first."""
     if FILES is None:
         return [SAMPLE]
     months = sorted((Path(FILES) / "us_irs_bmf").glob("20*-*-*"))
@@ -76,19 +76,19 @@ async def _import(complete: Settings, files: Sequence[Path]) -> tuple[int, float
 
 
 def _measured(complete: Settings, files: Sequence[Path]) -> tuple[int, float, int]:
-    """(rows, seconds, peak memory in bytes) of an import in this process; without files the newest is taken back."""
+    """(rows, seconds, peak memory in bytes) of an import in this process, or of a rollback without files."""
     rows, seconds = asyncio.run(_import(complete, files))
     return rows, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def imported(complete: Settings, files: Sequence[Path]) -> tuple[int, float, int]:
-    """As ``_measured``, in a process of its own."""
+    """Like ``_measured``, in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(_measured, complete, files).result()
 
 
 async def _export(dsn: str, folder: Path) -> dict[str, list[str]]:
-    """What an import stored, as files for COPY; the columns of each table."""
+    """What an import stored, as files for COPY; returns the columns of each table."""
     owner = await asyncpg.connect(dsn)
     tables = {}
     for table in TABLES:
@@ -100,7 +100,7 @@ async def _export(dsn: str, folder: Path) -> dict[str, list[str]]:
 
 
 async def _copy(dsn: str, folder: Path, tables: Mapping[str, Sequence[str]]) -> float:
-    """COPY it into the empty tables of another database."""
+    """COPY it into the empty tables of another database; returns the seconds."""
     owner = await asyncpg.connect(dsn)
     started = time.perf_counter()
     for table, columns in tables.items():
@@ -112,7 +112,7 @@ async def _copy(dsn: str, folder: Path, tables: Mapping[str, Sequence[str]]) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Rows per second of each step, and the peak memory of the process that did it."""
+    """Rows per second of each step, and the peak memory of its process."""
 
     rows: dict[str, int]
     paces: dict[str, float]
@@ -120,7 +120,7 @@ class _Run:
 
 
 def _run(first: Sequence[Path], later: Sequence[Path]) -> _Run:
-    """The first state, the next one and back again; then COPY of what the first one stored."""
+    """Import the first version, the next one, and roll it back; then COPY what the first one stored."""
     rows: dict[str, int] = {}
     paces: dict[str, float] = {}
     peak = 0
@@ -160,7 +160,7 @@ def _beginning(path: Path, folder: Path) -> Path:
 
 
 def measure(scale: Scale) -> list[str]:
-    """A table in Markdown: medians with the range."""
+    """A Markdown table: medians with the range."""
     first, *others = states()[-2:]
     names = {path.name for path in first}
     later = [path for path in others[0] if path.name in names] if others else []

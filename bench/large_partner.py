@@ -3,7 +3,7 @@
 ``python -m bench.large_partner --owner-dsn postgresql://... --partner partner_...`` fills a database that has been
 migrated and has nonprofits; ``bench.dashboard`` fills one of its own. Donations come with their sessions, payments,
 donation requests and transfers in the ledger, submissions with their validation requests. No receipts and no emails.
-Not for a database with data that anybody needs: rules that hold between rows are not checked while it runs.
+Never use it on a database with real data: rules between rows are not checked while it runs.
 """
 
 import argparse
@@ -50,7 +50,7 @@ _EVENT_TYPES: Final = (
 
 Row = tuple[Any, ...]
 Table = tuple[str, str]
-"""A table and the columns that are given."""
+"""(table, columns to fill)."""
 
 _PERIOD: Final = "created_at status_changed_at"
 SESSION: Final = (
@@ -113,7 +113,7 @@ from (
 
 @dataclass(frozen=True, slots=True)
 class LargePartner:
-    """Whose account is filled, and with what."""
+    """The partner whose account is filled, and the amounts of data."""
 
     partner: UUID
     organisations: Sequence[UUID]
@@ -125,7 +125,7 @@ class LargePartner:
 
 @dataclass(slots=True)
 class _Places:
-    """What donations refer to: requests in their order, ledger accounts by nonprofit, and those of the provider."""
+    """What donations refer to: requests in order, ledger accounts by nonprofit, and the provider's."""
 
     requests: list[UUID]
     liabilities: dict[UUID, int]
@@ -134,14 +134,14 @@ class _Places:
 
 
 class _Progress:
-    """Says how far it is: rows in a second, and the time that is left."""
+    """Reports the progress: rows per second, and the time left."""
 
     def __init__(self, what: str, total: int, say: Callable[[str], None]) -> None:
         self._what, self._total, self._say = what, total, say
         self._began = time.perf_counter()
 
     def at(self, done: int) -> None:
-        """Some rows more."""
+        """Report more rows."""
         spent = time.perf_counter() - self._began
         rate = done / max(spent, 1e-9)
         left = (self._total - done) / max(rate, 1e-9)
@@ -149,7 +149,7 @@ class _Progress:
 
 
 async def fill(dsn: str, large: LargePartner, say: Callable[[str], None] = print) -> float:
-    """Fill the account; the seconds that it took. ``dsn``: of the owner of the tables."""
+    """Fill the account; returns the seconds. ``dsn``: of the owner of the tables."""
     began = time.perf_counter()
     connection = await asyncpg.connect(dsn)
     try:
@@ -168,7 +168,7 @@ async def fill(dsn: str, large: LargePartner, say: Callable[[str], None] = print
 
 @asynccontextmanager
 async def _without_triggers(connection: "asyncpg.Connection[asyncpg.Record]") -> AsyncIterator[None]:
-    """Let a session, its donation and its payment come in any order, and balances be added up once."""
+    """Allow a session, its donation and its payment in any order, and compute balances once."""
     await connection.execute(_NO_TRIGGERS)
     try:
         yield
@@ -199,7 +199,7 @@ async def _fill_donations(
 
 
 def donor(number: int) -> tuple[str, str, str]:
-    """First name, last name and email of the donor of a donation."""
+    """(first name, last name, email) of a donation's donor."""
     one = number * 7919 % DONORS
     first, last = _FIRST[one % len(_FIRST)], _LAST[one // 7 % len(_LAST)]
     return first, last, f"donor{one:06d}@example.org"
@@ -216,7 +216,7 @@ def created_at(large: LargePartner, number: int) -> datetime:
 
 
 def metadata(number: int) -> dict[str, str]:
-    """Its metadata: one of some campaigns, and an order of its own."""
+    """Its metadata: one of some campaigns, and its own order number."""
     return {"campaign": f"appeal-{number % _CAMPAIGNS}", "order": f"ORD-{number:07d}"}
 
 
@@ -409,7 +409,7 @@ def _event(large: LargePartner, number: int, sequence: int, pick: random.Random)
 
 
 async def _count(connection: "asyncpg.Connection[asyncpg.Record]", large: LargePartner) -> None:
-    """Bring the totals of lists up to date, as the service does with each record and workers do later."""
+    """Update the list totals, as the service and workers do."""
     for name in ("donation", "donation_session", "donation_request", "validation_request", "validation_submission"):
         await connection.execute(
             f"""

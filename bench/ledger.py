@@ -1,6 +1,6 @@
-"""Postings a second beside bare SQL: the same two balances and one row, without triggers, keys or checks (M13).
+"""Postings per second beside bare SQL: the same two balances and one row, without triggers, keys or checks (M13).
 
-Both post in a transaction, as everything that moves money does.
+Both post in a transaction, like everything that moves money.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ Post = Callable[[random.Random], Awaitable[None]]
 
 
 async def _rate(post: Post, seconds: float) -> float:
-    """Postings a second of all writers together."""
+    """Postings per second of all writers together."""
     done, ends = 0, time.perf_counter() + seconds
 
     async def write(writer: int) -> None:
@@ -123,7 +123,7 @@ async def _keep(_connection: object) -> None:
 
 
 async def _load(complete: Settings) -> None:
-    """The shipped register sample: its nonprofits are owed to."""
+    """Import the shipped register sample: money is owed to its nonprofits."""
     services = await wiring.build_services(complete)
     try:
         await registers_flows.import_files(services.db, REGISTER_SOURCES[SOURCE], SAMPLE)
@@ -132,7 +132,7 @@ async def _load(complete: Settings) -> None:
 
 
 def measure(scale: Scale) -> list[str]:
-    """A table in Markdown: runs of each in turn, medians with the range."""
+    """A Markdown table: runs of each in turn, medians with the range."""
     with database() as complete:
         asyncio.run(_load(complete))
         return asyncio.run(_rounds(complete, scale))

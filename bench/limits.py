@@ -1,4 +1,4 @@
-"""What the limits of the edge cost: the service beside itself without them (``bench/baselines/unlimited.py``), in turn.
+"""The cost of the edge's limits: the service with and without them (``bench/baselines/unlimited.py``), in turn.
 
 ``python -m bench.limits``; written to docs/evidence/admission.md.
 """
@@ -29,13 +29,13 @@ STUDENT_95 = 2.0  # of 15 to 60 pairs: 2.14 to 2.00
 
 @dataclass(slots=True)
 class Pairs:
-    """Processor microseconds a request (server, PostgreSQL), without and with the limits."""
+    """Processor microseconds per request (server, PostgreSQL), without and with the limits."""
 
     without: list[tuple[float, float]] = field(default_factory=list)
     with_limits: list[tuple[float, float]] = field(default_factory=list)
 
     def line(self, name: str) -> str:
-        """A line of the table: medians, and the geometric mean of the ratios with its 95 % interval."""
+        """A row of the table: medians, and the geometric mean of the ratios with its 95 % interval."""
         ratios = [
             math.log(sum(with_) / sum(without)) for without, with_ in zip(self.without, self.with_limits, strict=True)
         ]

@@ -1,8 +1,8 @@
-"""An HTTP/1.1 load client of its own process: a closed loop for rates, an open loop for honest latencies.
+"""An HTTP/1.1 load client in its own process: a closed loop for rates, an open loop for honest latencies.
 
-Closed: every connection asks again as soon as it is answered; the rate is what the server can do. Open: requests are
-due at fixed times whatever the server does, and a latency counts from the moment a request was due, so that a stall is
-seen by all the requests it delays and not by one (coordinated omission).
+Closed: every connection sends the next request once it has a response; the rate is what the server can do. Open:
+requests are due at fixed times whatever the server does, and a latency counts from the time when a request was due, so
+that a stall affects all the requests it delays (coordinated omission).
 """
 
 import asyncio
@@ -25,7 +25,7 @@ UNIQUE = b"{unique}"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to send: raw requests taken in turn, ``{unique}`` in them replaced by a number never used before."""
+    """What to send: raw requests in turn, with ``{unique}`` replaced by a new number."""
 
     port: int
     requests: list[str]
@@ -37,7 +37,7 @@ class Plan:
 
 @dataclass(slots=True)
 class Result:
-    """Rate in answers per second, latencies in milliseconds, answers that were no success, and one of those."""
+    """Responses per second, latencies in milliseconds, failed responses, and one of those."""
 
     answered: int = 0
     seconds: float = 0.0
@@ -50,13 +50,13 @@ class Result:
 
     @property
     def rate(self) -> float:
-        """Answers per second."""
+        """Responses per second."""
         return self.answered / self.seconds if self.seconds else 0.0
 
 
 @dataclass(slots=True)
 class Run:
-    """One run's counts, shared by its connections."""
+    """The counts of one run, shared by its connections."""
 
     plan: Plan
     began: float = 0.0
@@ -72,14 +72,14 @@ class Run:
         self.makers = _requests(self.plan)
 
     def answered(self, since: float, head: bytes, body: bytes) -> None:
-        """Count one answer."""
+        """Count one response."""
         self.latencies.append(time.perf_counter() - since)
         if head[9:10] != b"2":
             self.refused += 1
             self.sample = self.sample or (head + body)[:600].decode(errors="replace")
 
     def result(self, seconds: float) -> Result:
-        """The figures."""
+        """The result."""
         found = sorted(self.latencies)
 
         def at(share: float) -> float:
@@ -97,7 +97,7 @@ def _requests(plan: Plan) -> Iterator[bytes]:
 
 
 class Connection(asyncio.Protocol):
-    """One kept-alive connection; ``free`` is called when an answer has been read whole."""
+    """One keep-alive connection; ``free`` is called once a response has been read completely."""
 
     def __init__(self, run: Run, free: Callable[["Connection"], None]) -> None:
         self.run = run
@@ -107,11 +107,11 @@ class Connection(asyncio.Protocol):
         self.transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Ready."""
+        """Connected."""
         self.transport = cast("asyncio.Transport", transport)
 
     def connection_lost(self, _error: Exception | None) -> None:
-        """A server that hangs up fails the run."""
+        """Fail the run if the server closes the connection."""
         if not self.run.done.is_set():
             self.run.refused += 1
             self.run.sample = self.run.sample or "the server closed the connection"
@@ -123,7 +123,7 @@ class Connection(asyncio.Protocol):
         self.transport.write(next(self.run.makers))
 
     def data_received(self, data: bytes) -> None:
-        """Collect an answer."""
+        """Read a response."""
         buffer = self.buffer + data if self.buffer else data
         end = buffer.find(b"\r\n\r\n")
         if end < 0:
@@ -149,7 +149,7 @@ async def _connect(run: Run, free: Callable[[Connection], None]) -> list[Connect
 
 
 async def closed(plan: Plan) -> Result:
-    """Ask as fast as answers come, for ``plan.seconds``."""
+    """Send requests as fast as they are answered, for ``plan.seconds``."""
     run = Run(plan)
     busy = 0
 
@@ -174,7 +174,7 @@ async def closed(plan: Plan) -> Result:
 
 
 async def opened(plan: Plan) -> Result:
-    """Ask ``plan.rate`` times a second whatever happens, for ``plan.seconds``."""
+    """Send ``plan.rate`` requests per second, whatever happens, for ``plan.seconds``."""
     assert plan.rate is not None
     run = Run(plan)
     idle: deque[Connection] = deque()
@@ -213,7 +213,7 @@ def main() -> None:
 
 
 async def attack(plan: Plan) -> Result:
-    """Run a plan in a process of its own, so that the client's work is not the caller's."""
+    """Run a plan in a process of its own, so that the client's work does not count as the caller's."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bench.load", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
     )

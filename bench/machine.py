@@ -1,4 +1,4 @@
-"""What the figures were measured on, and what a run cost in processor time and memory."""
+"""The machine of a measurement, and the processor time and memory of a run."""
 
 import os
 import platform
@@ -10,7 +10,7 @@ from typing import Final
 import psutil
 
 MEASURED: Final = "## Measured\n"
-"""Begins what a measurement writes on its evidence page."""
+"""The heading on an evidence page below which a measurement writes."""
 
 
 def facts(postgres_version: str) -> list[str]:
@@ -35,7 +35,7 @@ def facts(postgres_version: str) -> list[str]:
 
 
 def publish(report: str, page: Path, *, write: bool) -> None:
-    """Print a report, and put it below the heading of its evidence page, in place of the former one."""
+    """Print a report, and put it below the heading of its evidence page, replacing the previous one."""
     print(report)
     if write:
         introduction = page.read_text().partition(MEASURED)[0]
@@ -43,11 +43,11 @@ def publish(report: str, page: Path, *, write: bool) -> None:
 
 
 def forget(folder: Path) -> None:
-    """Have the system hold none of the files below a folder in memory, so that they are read from the disk again."""
+    """Drop the files below a folder from the page cache, so that they are read from disk again."""
     for file in (found for found in folder.rglob("*") if found.is_file()):
         opened = os.open(file, os.O_RDONLY)
         try:
-            os.fsync(opened)  # what is not written yet stays in memory
+            os.fsync(opened)  # unwritten data stay in memory
             os.posix_fadvise(opened, 0, 0, os.POSIX_FADV_DONTNEED)
         finally:
             os.close(opened)
@@ -55,31 +55,31 @@ def forget(folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Processor seconds of a process and everything below it, those of its ended children included."""
+    """Processor seconds of a process and its descendants, including those that have ended."""
 
     seconds: float
 
     @classmethod
     def by(cls, pid: int) -> "Spent":
-        """What the process has spent so far."""
+        """The processor time that the process has used so far."""
         total = 0.0
         top = psutil.Process(pid)
         for process in [top, *top.children(recursive=True)]:
             try:
                 times = process.cpu_times()
             except psutil.NoSuchProcess:
-                continue  # it ended between the two looks; its parent's children times have it
+                continue  # it ended meanwhile; its parent's total includes it
             total += times.user + times.system
             if process.pid == pid:
                 total += times.children_user + times.children_system
         return cls(total)
 
     def since(self, earlier: "Spent") -> float:
-        """Seconds spent between two looks."""
+        """The seconds used between two measurements."""
         return self.seconds - earlier.seconds
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory that only this process and its children hold, plus their share of what is shared (PSS)."""
+    """Bytes of memory of a process and its children, plus their share of shared memory (PSS)."""
     top = psutil.Process(pid)
     return sum(int(process.memory_full_info().pss) for process in [top, *top.children(recursive=True)])

@@ -1,4 +1,4 @@
-"""Matching beside its rivals: labelled pairs, listed names in other forms, bodies against all lists.
+"""Matching beside its alternatives: labelled pairs, variants of listed names, organisations against all lists.
 
 ``python -m bench.matching`` needs the data beside the repository. ``--nomenklatura PYTHON`` names the interpreter of an
 environment with nomenklatura in it (see ``matching_nomenklatura.py``), ``--share 0.1`` changes every tenth listed name,

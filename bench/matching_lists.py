@@ -1,4 +1,4 @@
-"""The watch lists at hand, read by the service's own readers and held as it holds them, without a database."""
+"""The watch lists at hand, read by the service's readers and indexed like in the service, without a database."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ _PATTERNS: Final = {
     "us-bis-dpl": ("us_other", "bis_dpl.txt"),
 }
 SHORT: Final = ("un-consolidated", "us-bis-dpl")
-"""What is enough to see that it runs: the SDN list takes seconds to be held."""
+"""Lists for a brief run: the SDN list takes seconds to index."""
 _NOBODY: Final = UUID(int=0)
 
 
@@ -46,19 +46,19 @@ def others(*, short: bool = False) -> dict[str, list[Path]]:
 
 @cache
 def lists(*, short: bool = False) -> tuple[WatchlistEntry, ...]:
-    """What all of them say, or the short ones."""
+    """The entries of all of them, or of the short ones."""
     return read_lists(short=short)
 
 
 def read_lists(*, short: bool = False) -> tuple[WatchlistEntry, ...]:
-    """The same, read anew."""
+    """The same, read again."""
     files = {} if short else {"ofac-sdn": sdn()}
     files |= others(short=short)
     return tuple(one for code, paths in files.items() for one in read(WATCHLIST_SOURCES[code], paths))
 
 
 def read(source: WatchlistSource, files: Sequence[Path]) -> list[WatchlistEntry]:
-    """What a list says: what cannot be read is left out, as an import leaves it out."""
+    """The entries of a list; unreadable ones are left out, as in an import."""
     found: dict[str, WatchlistEntry] = {}
     for one in source.read(files):
         if not isinstance(one, RejectedEntry) and (category := one.category or source.category):
@@ -67,7 +67,7 @@ def read(source: WatchlistSource, files: Sequence[Path]) -> list[WatchlistEntry]
 
 
 def of(kind: SubjectKind, *, short: bool = False) -> list[WatchlistEntry]:
-    """Those with whom such subjects are compared; who may be either is asked for as a body."""
+    """The entries that such subjects are compared with; entries of unknown kind count as organisations."""
     return [
         one
         for one in lists(short=short)
@@ -77,14 +77,14 @@ def of(kind: SubjectKind, *, short: bool = False) -> list[WatchlistEntry]:
 
 @cache
 def compared(*, short: bool = False) -> ScreeningIndex:
-    """All of them, ready to be compared with."""
+    """An index of all of them."""
     said = lists(short=short)
     stored = [one for one in map(index_entry, said) if one is not None]
     return ScreeningIndex(stored, [version(code) for code in dict.fromkeys(one.list for one in said)])
 
 
 def version(code: str) -> WatchlistVersion:
-    """A list as it would be loaded, of bodies and of persons."""
+    """A list as if it were imported, of organisations and persons."""
     now = datetime.now(UTC)
     categories: tuple[Category, ...] = ("sanction",)
     load = WatchlistImport(_NOBODY, code, "loaded", now, now, now, b"", (), categories, categories, categories, 0)

@@ -18,12 +18,12 @@ from nomenklatura.matching import LogicV2
 
 
 def entity(number: str, schema: str, names: str) -> EntityProxy:
-    """An entity with its own id: analyses are kept by id."""
+    """An entity with its own ID: analyses are cached by ID."""
     return model.get_proxy({"id": number, "schema": schema, "properties": {"name": names.split(";;")}})
 
 
 def main() -> None:
-    """Scores standard input."""
+    """Score standard input."""
     config = LogicV2.default_config()
     started = time.perf_counter()
     count = 0

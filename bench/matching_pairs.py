@@ -1,4 +1,4 @@
-"""Labelled pairs of names: how well each comparison tells them apart, with thresholds by cross-validation."""
+"""Labelled pairs of names: how well each comparison separates them, with thresholds by cross-validation."""
 
 import csv
 import subprocess
@@ -32,7 +32,7 @@ BY_PEOPLE: Final = ("human_review", "tier1_screen")
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How well a threshold does. ``right`` and ``wrong`` are counts of what it takes for one body."""
+    """The quality of a threshold. ``right`` and ``wrong`` count the pairs that it accepts as one organisation."""
 
     threshold: float
     precision: float
@@ -42,13 +42,13 @@ class Figures:
 
     @property
     def f1(self) -> float:
-        """Both in one."""
+        """The F1 score."""
         both = self.precision + self.recall
         return 2 * self.precision * self.recall / both if both else 0.0
 
 
 def at(threshold: float, scores: Sequence[float], labels: Sequence[bool]) -> Figures:
-    """What a threshold takes."""
+    """The quality of one threshold."""
     right = sum(score >= threshold and label for score, label in zip(scores, labels, strict=True))
     wrong = sum(score >= threshold and not label for score, label in zip(scores, labels, strict=True))
     return Figures(threshold, right / (right + wrong or 1), right / (sum(labels) or 1), right, wrong)
@@ -60,7 +60,7 @@ def best(scores: Sequence[float], labels: Sequence[bool]) -> Figures:
 
 
 def validated(scores: Sequence[float], labels: Sequence[bool], groups: Sequence[str]) -> Figures:
-    """Each fifth judged by the threshold that is best for the others; what belongs to one body stays together."""
+    """Each fifth evaluated by the best threshold of the others; pairs of one organisation stay together."""
     folds = [int(sha256(group.encode()).hexdigest(), 16) % FOLDS for group in groups]
     right = wrong = 0
     chosen = []
@@ -74,14 +74,14 @@ def validated(scores: Sequence[float], labels: Sequence[bool], groups: Sequence[
 
 
 def logic_v2(python: Path, pairs: Sequence[tuple[str, str, str]]) -> list[float]:
-    """What nomenklatura gives, asked in its own environment."""
+    """nomenklatura's scores, computed in its own environment."""
     lines = "".join(",".join(f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in pair) + "\n" for pair in pairs)
     done = subprocess.run([python, RIVAL], input=lines, capture_output=True, text=True, check=True)
     return [float(line) for line in done.stdout.split()]
 
 
 def rivals_speed(python: Path) -> list[str]:
-    """Pairs a second of both, on a sample of the labelled pairs, one core each."""
+    """Pairs per second of both, on a sample of the labelled pairs, one core each."""
     with (BENCHMARKS / "npmatch_pairs.csv").open(newline="") as lines:
         pairs = [("Organization", row["name_uss_raw_main"], row["name_bmf_raw_main"]) for row in csv.DictReader(lines)]
     started = time.perf_counter()

@@ -1,7 +1,7 @@
-"""Persons of whom nothing but the name is known, as applicants are: how many are flagged, how many found again.
+"""Persons known only by name, like applicants: how many are flagged, and how many are found.
 
-Names of nobody in particular: given names and surnames of couples after whom bodies of the master file are called, put
-together at random; and given names and surnames of listed persons put together anew, the hardest there are.
+Names of nobody in particular: random combinations of given names and surnames of couples after whom organisations in
+the master file are named; and new combinations of listed persons' given names and surnames, the hardest there are.
 """
 
 import random
@@ -27,7 +27,7 @@ _COUPLE: Final = re.compile(
 
 
 def _common(rng: random.Random) -> list[str]:
-    """Names as they are common in the master file."""
+    """Common names from the master file."""
     given: Counter[str] = Counter()
     surnames: dict[str, None] = {}
     for row in master_file():
@@ -39,7 +39,7 @@ def _common(rng: random.Random) -> list[str]:
 
 
 def _recombined(persons: Sequence[WatchlistEntry], rng: random.Random) -> list[str]:
-    """Names of listed persons put together anew, without those that are listed."""
+    """New combinations of listed persons' names, without listed ones."""
     texts = [[name.text for name in one.listed.names] for one in persons]
     parts = [names[0].split(",", 1) for names in texts if "," in names[0]]
     listed = {_words(name) for names in texts for name in names}
@@ -62,7 +62,7 @@ def _flagged(held: ScreeningIndex, names: Sequence[str]) -> float:
 def _recall(
     held: ScreeningIndex, persons: Sequence[WatchlistEntry], share: float, *, placed: bool
 ) -> dict[str, tuple[int, int]]:
-    """(found, asked) of every form; ``placed``: the nonprofit is where the list says that the person is."""
+    """(found, searched) for every variant; ``placed``: the nonprofit is in the list's country of the person."""
     rng = random.Random(SEED)
     counted: dict[str, tuple[int, int]] = {}
     for one in persons:

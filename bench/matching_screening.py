@@ -1,6 +1,6 @@
-"""Watch lists: how many listed names are found again, how many bodies are flagged, how fast, in how much memory.
+"""Watch lists: how many listed names are found, how many organisations are flagged, how fast, in how much memory.
 
-Everything is asked as the service asks it: ``ScreeningIndex.find_hits`` over what its own readers read.
+Everything is screened as in the service: ``ScreeningIndex.find_hits`` over what its own readers read.
 """
 
 import csv
@@ -34,34 +34,34 @@ EVIDENCE: Final = {"country", "identifier", "street"}
 CORES: Final = 2
 _KEPT: Final = ("EIN", "NAME", "STREET", "CITY", "STATE", "ZIP")
 ASKED_FROM: Final = ("the list's country", "or its programme's", f"or {HOME}")
-"""Where the body is that bears a listed name; the last two hold where the list tells no country."""
+"""The country of the organisation with a listed name; the last two apply if the list states no country."""
 
 Row = dict[str, str]
 Flagged = tuple[str, str, float, bool]
 
 
 def master_file() -> Iterator[Row]:
-    """The rows of all its parts that are at hand."""
+    """The rows of all its parts that are available."""
     for path in sorted((SHARED / "us_irs_bmf" / "2026-04-13").glob("*.csv")):
         with path.open(newline="") as lines:
             yield from csv.DictReader(lines)
 
 
 def places(entry: WatchlistEntry) -> list[tuple[str, ...]]:
-    """The countries of a body that bears the name of an entry, in each way of ``ASKED_FROM``."""
+    """The countries of an organisation with the name of an entry, in each way of ``ASKED_FROM``."""
     reported = entry.listed.countries
     concerned = tuple(sorted(programmes.countries_of_programmes(entry.listed.programmes)))
     return [reported, reported or concerned or (HOME,), reported or (HOME,)]
 
 
 def found(held: ScreeningIndex, entry: WatchlistEntry, kind: SubjectKind, name: str, countries: Sequence[str]) -> bool:
-    """Whether an entry is among those of which a person is told."""
+    """Whether an entry is among the flagged ones."""
     hits = held.find_hits(SubjectDetails(kind, (name,), countries))
     return any((one.list, one.entry_key) == (entry.list, entry.listed.key) for one in hits)
 
 
 def recall(share: float) -> list[str]:
-    """Every name of the lists, and each in other forms, with the countries that the list gives and without."""
+    """Every listed name and its variants, with and without the list's countries."""
     rng, held = random.Random(SEED), compared()
     right: list[Counter[str]] = [Counter() for _ in ASKED_FROM]
     asked: Counter[str] = Counter()
@@ -85,7 +85,7 @@ def recall(share: float) -> list[str]:
 
 
 def asked_of(row: Row) -> SubjectDetails:
-    """A body of the master file as monitoring has it compared: with its number, its address and its country."""
+    """An organisation of the master file as monitoring screens it: with its number, address and country."""
     country = HOME if row["STATE"] else country_code_of(row["CITY"]) or HOME
     address = Party((), row["STREET"], row["CITY"], row["STATE"], row["ZIP"], country)
     return SubjectDetails("organisation", (row["NAME"],), (country,), (row["EIN"],), address)
@@ -112,7 +112,7 @@ def _halves(rows: Sequence[Row]) -> Iterator[list[Row]]:
 
 
 def register(count: int | None, *, short: bool = False) -> list[str]:
-    """The bodies of the master file against all lists, or the short ones, on two cores."""
+    """The organisations of the master file against all lists, or the short ones, on two cores."""
     rows = [{key: row[key] for key in _KEPT} for row in islice(master_file(), count)]
     texts = [listed.text for one in of("organisation", short=short) for listed in one.listed.names]
     listed = {prepare_name(text).joined_all for text in texts}
@@ -139,7 +139,7 @@ def register(count: int | None, *, short: bool = False) -> list[str]:
 
 
 def aliases() -> list[str]:
-    """Aliases of OFAC against the principal name alone: what strings can know of each other."""
+    """OFAC's aliases against the main names alone: what strings alone can match."""
     with (SHARED / "benchmarks" / "ofac_aliases.csv").open(newline="") as lines:
         rows = list(csv.DictReader(lines))
     lines_out = ["| aliases | of | with the country | without |", "|---|---|---|---|"]
@@ -156,14 +156,14 @@ def aliases() -> list[str]:
 
 
 def speed(count: int, *, short: bool) -> list[str]:
-    """Bodies against all lists, for ``make bench``."""
+    """Organisations against all lists, for ``make bench``."""
     if not SHARED.exists():
         return ["- not measured: the watch lists are not at hand"]
     return register(count, short=short)
 
 
 def measure(share: float, count: int | None) -> list[str]:
-    """All of it."""
+    """All measurements."""
     return [
         "### Listed names found again, in other forms",
         "",

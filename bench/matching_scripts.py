@@ -1,4 +1,4 @@
-"""Names in other scripts against the lists at hand: how many are found by sound, and how many are found by chance.
+"""Names in other scripts against the lists at hand: how many are found by sound, and how many by chance.
 
 ``python -m bench.matching_scripts --write`` puts the figures into docs/evidence/scripts.md.
 """
@@ -56,7 +56,7 @@ NOTES: Final = (
 
 
 def _originals() -> Iterator[tuple[SubjectKind, str, str]]:
-    """Kind, number and original spelling of the entries that carry one."""
+    """(kind, number, original spelling) of the entries that have one."""
     (file,) = (SHARED / "un").glob("*.xml")
     root = parse(file).getroot()
     for kind, tag in _TAGS:
@@ -67,7 +67,7 @@ def _originals() -> Iterator[tuple[SubjectKind, str, str]]:
 
 
 def _in_latin_letters() -> ScreeningIndex:
-    """All lists without the spellings in other scripts that they carry."""
+    """All lists without their spellings in other scripts."""
     kept = []
     for entry in lists():
         names = tuple(one for one in entry.listed.names if not _other_scripts(one.text))
@@ -132,7 +132,7 @@ def _by_chance() -> Iterator[str]:
 
 
 def main() -> None:
-    """Measure, print, and write where it is asked for."""
+    """Measure and print; write if requested."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Names as people and other registers would write them: with slips, in another order, with another legal form."""
+"""Variants of names as people and other registers write them: with typos, reordered, with another legal form."""
 
 import random
 import re
@@ -10,7 +10,7 @@ _WRITTEN: Final = (
     "kh:h q:k ou:u oo:u ee:i y:i i:y ph:f dh:d gh:g sh:ch ks:x ts:tz w:v j:dj ai:ay iya:ia z:s ll:l mm:m ss:s u:ou o:u "
     "e:i k:c"
 )
-"""What one romanisation writes for another's letters."""
+"""Different romanisations of the same letters."""
 _SPELLINGS: Final = [tuple(pair.upper().split(":")) for pair in _WRITTEN.split()]
 _FORM: Final = re.compile(
     r",?\s+(INC|LTD|LLC|CORP|CO|S\.?A\.?|LIMITED|COMPANY|GMBH|OOO|PJSC|JSC|OAO|LTDA|S\.?R\.?L)\.?(?=$|\s)",

@@ -1,4 +1,4 @@
-"""Writes of one partner with all the traffic beside those of ten: no row of a partner may hold up its writers.
+"""Writes of a single partner beside those of ten: no row of a partner may block its writers.
 
 ``python -m bench.one_partner``; runs of each in turn.
 """
@@ -20,7 +20,7 @@ PARTNERS = (1, 10)
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One run: rate, and processor microseconds for each request."""
+    """One run: rate, and processor microseconds per request."""
 
     rate: float
     app_us: float
@@ -80,7 +80,7 @@ async def write(stage: Stage, servers: list[Variant], requests: list[str], secon
 
 
 def measure(stage: Stage, scale: Scale, servers: int = 1) -> list[str]:
-    """A table in Markdown."""
+    """A Markdown table."""
     lines = [
         f"| {servers} server(s) | partners | per second | CPU us app + PostgreSQL | of ten |",
         "|---|---|---|---|---|",

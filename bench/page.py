@@ -1,4 +1,4 @@
-"""The hosted page before the pay step (H10): how many a process renders, and how long a donor waits at half of that."""
+"""The hosted page before payment (H10): how many a process renders, and how long a donor waits at half that rate."""
 
 import http.client
 import json
@@ -14,11 +14,11 @@ from bench.stage import Stage, server
 LANGUAGES = ("en", "de", "ja", "ar")
 CONNECTIONS = 16
 AIM = 150.0
-"""Milliseconds (H10)."""
+"""The target in milliseconds (H10)."""
 
 
 def form(stage: Stage, port: int, language: str) -> str:
-    """The raw request of a browser that reads the form of a session of its own."""
+    """A browser's raw request for the form of its own session."""
     body = json.dumps({"organisationId": stage.organisations[0], "language": language})
     headers = {"Authorization": f"Bearer {stage.keys[1]}", "Content-Type": "application/json"}
     connection = http.client.HTTPConnection("127.0.0.1", port)
@@ -34,7 +34,7 @@ def form(stage: Stage, port: int, language: str) -> str:
 
 
 async def measure(stage: Stage, scale: Scale) -> list[str]:
-    """A line of a table for the closed and the open loop, and whether the aim is met."""
+    """A table row for the closed and the open loop, and whether the target is met."""
     rates, costs, p50s, p99s = [], [], [], []
     with server(stage, "page", "-m", "almoner", "serve") as running:
         forms = [form(stage, running.port, language) for language in LANGUAGES]

@@ -1,7 +1,7 @@
-"""The hosted page at few donations and at many, beside each other: what a view costs must not grow with them.
+"""The hosted page with few donations and with many: the cost of a view must not grow with them.
 
-``python -m bench.page_growth``; with ``--write`` the figures go to docs/evidence/page-growth.md. The donations are
-made by the database itself, in a database of its own that is deleted afterwards.
+``python -m bench.page_growth``; with ``--write`` the figures go to docs/evidence/page-growth.md. The database itself
+creates the donations, in a database of its own that is deleted afterwards.
 """
 
 import argparse
@@ -27,7 +27,7 @@ MANY: Final = 1_000_000
 BLOCK: Final = 100_000
 AIM: Final = 1.2
 
-# Each gift of a session of its own, as those that the stage has made.
+# Each donation has its own session, as the stage creates them.
 SESSIONS: Final = """
 insert into donation_session (id, partner_id, organisation_id, status, metadata, created_at, expires_at,
                               status_changed_at)
@@ -46,7 +46,7 @@ from generate_series($1::bigint, $2) n, (select * from donation where session_id
 
 
 async def fill(stage: Stage, first: int, last: int) -> None:
-    """Donations from the ``first`` to the one before the ``last``."""
+    """Create donations from the ``first`` to the one before the ``last``."""
     connection = await asyncpg.connect(stage.settings.owner_dsn)
     for begin in range(first, last, BLOCK):
         end = min(begin + BLOCK, last) - 1
@@ -57,7 +57,7 @@ async def fill(stage: Stage, first: int, last: int) -> None:
 
 
 async def measure(stage: Stage, scale: Scale) -> float:
-    """Pages a second."""
+    """Pages per second."""
     with server(stage, "page", "-m", "almoner", "serve") as running:
         forms = [form(stage, running.port, language) for language in LANGUAGES]
         loads = [await attack(Plan(running.port, forms, scale.seconds, CONNECTIONS)) for _ in range(scale.repeat)]
@@ -67,7 +67,7 @@ async def measure(stage: Stage, scale: Scale) -> float:
 
 
 def main() -> None:
-    """Measure, fill, measure again; write where that is asked for."""
+    """Measure, fill, measure again; write if requested."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--few", type=int, default=FEW)
     parser.add_argument("--many", type=int, default=MANY)

@@ -1,4 +1,4 @@
-"""Milliseconds of a receipt as a PDF, beside an empty page of the same standards and fonts."""
+"""Milliseconds of a receipt as a PDF, beside an empty page with the same standards and fonts."""
 
 import asyncio
 import statistics
@@ -50,7 +50,7 @@ def _receipt(language: str, number: int) -> Receipt:
 
 
 async def _milliseconds(make: Make, run: int, count: int) -> float:
-    """Of one document; each has facts of its own, so that nothing of it was made before."""
+    """Milliseconds per document; each has its own facts, so that nothing is cached."""
     started = time.perf_counter()
     for number in range(count):
         await make(run * count + number + 1)
@@ -81,7 +81,7 @@ async def _rounds(empty: PdfRenderer, scale: Scale) -> list[str]:
 
 
 def measure(scale: Scale) -> list[str]:
-    """A table in Markdown: medians with the range."""
+    """A Markdown table: medians with the range."""
     with tempfile.TemporaryDirectory() as folder:
         template = Path(folder) / "empty.typ"
         template.write_text(EMPTY)

@@ -1,4 +1,4 @@
-"""What the request log costs a write: processor time of both servers, run in turn.
+"""The cost of the request log for a write: processor time of both servers, run in turn.
 
 ``python -m bench.request_log``; pairs of runs of each kind.
 """
@@ -17,7 +17,7 @@ PARTNERS = 10
 
 
 def measure(stage: Stage, scale: Scale, pairs: int = PAIRS) -> Iterator[str]:
-    """A table in Markdown, row by row."""
+    """A Markdown table, row by row."""
     yield "| request | CPU us without (app + PostgreSQL) | with | difference of pairs, median (range) |"
     yield "|---|---|---|---|"
     with ExitStack() as stack:

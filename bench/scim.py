@@ -1,4 +1,4 @@
-"""SCIM over a partner with 10,000 users, beside the package's own storage in memory, in one process, one caller."""
+"""SCIM for a partner with 10,000 users, beside the package's own in-memory storage, in one process, one caller."""
 
 import asyncio
 import json
@@ -66,7 +66,7 @@ class Caller:
         self._key = key
 
     async def __call__(self, method: str, path: str, query: str = "", body: object = None) -> Any:
-        """The answer's JSON."""
+        """The JSON of the response."""
         sent: list[Any] = []
         content = b"" if body is None else json.dumps(body).encode()
         headers = {"host": "127.0.0.1:8000", "authorization": f"Bearer {self._key}"}
@@ -106,7 +106,7 @@ def _operations(numbers: range) -> dict[str, Any]:
 
 
 async def _fill(db: Database, partner: Partner, users: int) -> None:
-    """Rows as the service stores them."""
+    """Create rows as the service stores them."""
     async with db.write() as tx:
         profiles = [{name: one for name, one in person(number).items() if name != "schemas"} for number in range(users)]
         rows = [(tx.new_id(), partner.id, profile, tx.now) for profile in profiles]
@@ -125,7 +125,7 @@ def _memory(provider: ScimProvider, users: int) -> AsyncInMemoryStorage:
 
 
 async def _bulk(call: Caller, bulk: int) -> float:
-    """Seconds of a bulk request for new users."""
+    """The seconds of a bulk request for new users."""
     started = time.perf_counter()
     answer = await call("POST", "/Bulk", body=_operations(range(USERS, USERS + bulk)))
     assert all(one["status"] == "201" for one in answer["Operations"])
@@ -142,7 +142,7 @@ async def _ask(call: Caller, query: Query, asked: int) -> list[float]:
 
 
 async def _partner(db: Database, name: str, users: int) -> str:
-    """A partner with users; the secret of its key."""
+    """Create a partner with users; returns the secret of its key."""
     async with db.write() as tx:
         partner = Partner((await partners.create(tx, name)).id)
         await partners.set_scim(tx, partner, allowed=True)
@@ -191,7 +191,7 @@ def _of(times: list[float], part: int) -> str:
 
 
 def measure(scale: Scale) -> list[str]:
-    """A table in Markdown."""
+    """A Markdown table."""
     with database() as complete:
         return asyncio.run(_rounds(complete, scale))
 

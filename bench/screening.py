@@ -1,7 +1,7 @@
-"""Watch lists as the service holds them: loading the real files, comparing bodies with all of them, and updates.
+"""Watch lists in the service: importing the real files, screening organisations against all of them, and updates.
 
-``python -m bench.screening --write`` puts the figures into docs/evidence/screening.md. How well names are told apart is
-measured by ``bench.matching``.
+``python -m bench.screening --write`` puts the figures into docs/evidence/screening.md. ``bench.matching`` measures how
+well names are told apart.
 """
 
 import argparse
@@ -57,7 +57,7 @@ _WARMED: Final = 5_000
 
 
 def _asked(row: bodies.Row) -> SubjectDetails:
-    """A body as monitoring has it compared."""
+    """An organisation as monitoring screens it."""
     city, state = row["CITY"], row["STATE"]
     country = "USA" if state else "GBR"
     address = Party((), street=row["STREET"], city=city, state=state, postcode=row["ZIP"], country=country)
@@ -85,7 +85,7 @@ async def _load(
 
 
 async def _loaded(db: Database, *, short: bool) -> list[str]:
-    """The lists, the SDN list in two versions; or the short ones."""
+    """Import the lists, the SDN list in two versions; or the short ones."""
     lines = ["| list | entries | in | out | changed | aside | s |", "|---|---|---|---|---|---|---|"]
     given = [] if short else [("ofac-sdn", sdn(BEFORE)), ("ofac-sdn", sdn(AFTER))]
     given += others(short=short).items()
@@ -97,14 +97,14 @@ async def _loaded(db: Database, *, short: bool) -> list[str]:
 
 
 def _compare(work: tuple[Settings, int, int]) -> tuple[int, float, float, float, int, int]:
-    """(bodies, seconds to hold the lists, seconds, those of the processor, bytes, those of them that the lists are)."""
+    """(organisations, seconds to index, seconds, processor seconds, bytes, bytes of the lists)."""
     return asyncio.run(_comparing(*work))
 
 
 async def _comparing(settings: Settings, count: int, half: int) -> tuple[int, float, float, float, int, int]:
     services = await wiring.build_services(settings)
     try:
-        for row in _bodies(min(_WARMED, count)):  # the tables of words are there whatever is listed
+        for row in _bodies(min(_WARMED, count)):  # the tables of words are needed whatever is listed
             prepare_subject(_asked(row))
         before = psutil.Process().memory_info().rss
         screener, begun = Screener(), time.perf_counter()
@@ -141,7 +141,7 @@ def _speed(settings: Settings, count: int) -> list[str]:
 
 
 def _memory(*, short: bool) -> list[str]:
-    """What is held of the lists, read from their files as the service reads them from its database."""
+    """The memory of the lists, read from their files as the service reads them from its database."""
     for row in _bodies(BEGINNING if short else _WARMED):
         prepare_subject(_asked(row))
     gc.collect()
@@ -161,7 +161,7 @@ def _memory(*, short: bool) -> list[str]:
 
 
 async def _update(db: Database, count: int, *, short: bool) -> list[str]:
-    """Watched bodies meet the next version: who is compared again, and how long that takes."""
+    """Watched organisations and a new version: how many are screened again, and how long that takes."""
     with tempfile.TemporaryDirectory() as folder:
         before, after = ([_beginning(name, Path(folder))] if short else sdn(name) for name in (BEFORE, AFTER))
         return await _updated(db, count, before, after)
@@ -217,7 +217,7 @@ async def _inside(settings: Settings, count: int | None, *, short: bool = False)
 
 
 def measure(count: int = 20_000, watched: int = 2_000, *, short: bool = False) -> list[str]:
-    """All figures, in Markdown; ``short`` takes short lists, and of the long one its beginning."""
+    """All figures, in Markdown; ``short`` uses short lists, and only the start of the long one."""
     if not SHARED.exists():
         return ["- not measured: the watch lists are not at hand"]
     with database() as complete:
@@ -227,7 +227,7 @@ def measure(count: int = 20_000, watched: int = 2_000, *, short: bool = False) -
 
 
 def main() -> None:
-    """Measure, print, and write where it is asked for."""
+    """Measure and print; write if requested."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bodies", type=int, default=100_000)
     parser.add_argument("--watched", type=int, default=5_000)

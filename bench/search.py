@@ -1,8 +1,8 @@
-"""Organisation search over bodies like the real ones: how long it takes and how often it finds what was meant.
+"""Organisation search over realistic organisations: how long it takes and how often it finds the intended one.
 
-``python -m bench.search`` asks twenty thousand bodies, ``--bodies 2000000`` as many as registers hold; ``--keep
-FOLDER`` loads them once. The same is asked of plain pg_trgm and of tantivy over the same names, and ``--write`` puts
-all of it into docs/evidence/search.md.
+``python -m bench.search`` searches twenty thousand organisations, ``--bodies 2000000`` as many as registers have;
+``--keep FOLDER`` imports them only once. Plain pg_trgm and tantivy get the same questions over the same names, and
+``--write`` puts all of it into docs/evidence/search.md.
 """
 
 import argparse
@@ -57,7 +57,7 @@ RENAMED_FROM: Final = "2024-05-12"
 USUAL: Final = 20_000
 ASKED: Final = 400
 RIVALS_SHARE: Final = 4
-"""They are asked every such question: they are slow."""
+"""The alternatives get every n-th question: they are slow."""
 TYPED: Final = 40
 MANY: Final = 2_000
 FIRST: Final = 50
@@ -66,7 +66,7 @@ SMALLEST: Final = "eo_wy.csv"
 
 
 async def _fill(db: Database, count: int) -> int:
-    """Load bodies through the real importer, unless they are there."""
+    """Import the organisations with the real importer, unless they are there."""
     async with db.read() as tx:
         if there := await tx.fetchval("select count(*) from organisation"):
             return int(there)
@@ -98,7 +98,10 @@ async def _ours(db: Database, asked: Mapping[str, list[Question]], typed: int) -
 async def _side_by_side(
     owner_dsn: str, asked: Mapping[str, list[Question]], told: Mapping[str, Figures], count: int
 ) -> list[str]:
-    """Each kind of question, asked of each. The others come last: their indexes are made, read and written then."""
+    """Each kind of question, for each engine.
+
+    The alternatives come last: their indexes are built, read and written then.
+    """
     owner = await asyncpg.connect(owner_dsn)
     await search_rivals.fill(owner)
     names = [row["name"] for row in await owner.fetch("select name from rival_name")]
@@ -120,7 +123,7 @@ async def _side_by_side(
 
 
 async def _many(db: Database, many: int) -> tuple[str, Figures]:
-    """Where the p99 is that does not move with the draw: of as many questions that twenty are slower."""
+    """The p99 over so many questions that twenty are slower, so that it does not depend on the sample."""
     asked = _asked(await sampled(db, many))["two slips"]
     figures = await measured(ours(db), asked)
     line = (
@@ -131,7 +134,7 @@ async def _many(db: Database, many: int) -> tuple[str, Figures]:
 
 
 async def _first(db: Database) -> Figures:
-    """The first questions after a start: whole and misspelt names and beginnings, none of them asked again later."""
+    """The first questions after a start: full and misspelt names and beginnings, none repeated later."""
     pick = random.Random(SEED + 1)
     await organisations_flows.warm_search_cache(db)
     asked = _asked((await sampled(db, ASKED + FIRST))[ASKED:])
@@ -144,7 +147,7 @@ async def _first(db: Database) -> Figures:
 
 
 async def _hard(db: Database) -> tuple[str, Figures]:
-    """The worst that may be typed, with and without filters, and the slowest of it."""
+    """The worst questions, with and without filters, and the slowest of them."""
     filtered = (
         OrganisationFilters(),
         OrganisationFilters(active=True, country_code="USA"),
@@ -160,7 +163,7 @@ async def _hard(db: Database) -> tuple[str, Figures]:
 
 
 class _Timed:
-    """A transaction that keeps how long each statement took from here, and in the database by its own word."""
+    """A transaction that measures each statement, here and by the database's own time."""
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
@@ -179,7 +182,7 @@ class _Timed:
 
 
 async def _exact(db: Database, meant: Sequence[Body]) -> tuple[str, Figures]:
-    """The one statement that answers ``registryId``, alone: an exact number and nothing else; in the database."""
+    """The one statement that answers ``registryId``, alone: an exact number only; time in the database."""
     async with db.read() as tx:
         timed = _Timed(tx)
         for body in meant:
@@ -196,7 +199,7 @@ async def _exact(db: Database, meant: Sequence[Body]) -> tuple[str, Figures]:
 
 
 async def _renamed(db: Database) -> list[str]:
-    """How many bodies are found by the name they had two years before, which another load has replaced since."""
+    """How many organisations are found by their name of two years before, which a later import replaced."""
     with RENAMES.open(newline="") as lines:
         rows = list(csv.DictReader(lines))
     async with db.read() as tx:
@@ -256,7 +259,7 @@ async def _run(complete: Settings, count: int, asked: int, scale: Scale) -> list
 
 
 async def _names(db: Database) -> list[str]:
-    """Those that were made, without what was imported beside the search."""
+    """The generated names, without those imported beside the search."""
     async with db.read() as tx:
         rows = await tx.fetch(
             "select name from organisation where partner_id is null and part is distinct from $1",
@@ -284,7 +287,7 @@ def _kept(folder: Path | None) -> Iterator[Settings]:
             yield complete
         return
     folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o755)  # PostgreSQL's account must reach it when root measures
+    folder.chmod(0o755)  # PostgreSQL's account must reach it if root measures
     machine.forget(folder)
     with local.complete_settings(settings.read_settings(data_dir=folder)) as complete:
         migrations.migrate(complete.owner_dsn)
@@ -302,7 +305,7 @@ def measure(scale: Scale, count: int = USUAL, folder: Path | None = None, asked:
 
 
 def main() -> None:
-    """Measure, print, and write where that is asked for."""
+    """Measure and print; write if requested."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bodies", type=int, default=USUAL)
     parser.add_argument("--asked", type=int, default=ASKED, help="questions of each kind")

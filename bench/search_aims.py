@@ -1,4 +1,4 @@
-"""What organisation search is to reach at two million bodies on two cores, beside what it reaches."""
+"""The targets of organisation search at two million organisations on two cores, beside the measurements."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _OVER_HTTP = " over HTTP"
 
 @dataclass(frozen=True, slots=True)
 class _Is:
-    """One figure, and whether it is what was aimed at."""
+    """One figure, and whether it meets its target."""
 
     text: str
     met: bool
@@ -30,7 +30,7 @@ def _found(figures: Figures, first: int, least: float) -> _Is:
 
 
 def table(told: Mapping[str, Figures]) -> list[str]:
-    """A table in Markdown, of figures by what was asked."""
+    """A Markdown table of figures by question."""
     typos, typed = told["two slips"], told["every keystroke"]
     slips_http, typed_http = told[f"two slips{_OVER_HTTP}"], told[f"every keystroke{_OVER_HTTP}"]
     worst = max((figures for kind, figures in told.items() if kind != "first"), key=lambda figures: figures.at(1))

@@ -1,4 +1,4 @@
-"""Organisation search over HTTP with a real server, at rest and while a register is imported beside it."""
+"""Organisation search over HTTP with a real server, idle and while a register is imported."""
 
 import asyncio
 import random
@@ -30,7 +30,7 @@ ASKED: Final = 200
 TYPED: Final = 10
 IMPORTED: Final = 20_000
 IMPORTED_STATE: Final = "NM"
-"""One that has a file of its own and of which no body was made: importing it ends nothing else."""
+"""A state with a file of its own and no generated organisations: importing it removes nothing."""
 FIRST_IMPORTED: Final = 500_000_000
 BESIDE: Final = f"two slips, {IMPORTED:,} bodies being imported"
 
@@ -69,7 +69,7 @@ def _line(kind: str, figures: Figures) -> str:
 
 
 async def measure(complete: Settings, db: Database, scale: Scale) -> tuple[list[str], dict[str, Figures]]:
-    """A table in Markdown, and its figures."""
+    """A Markdown table, and its figures."""
     stage = await _stage(complete, db)
     pick = random.Random(SEED)
     meant = await sampled(db, scale.rows(ASKED, 3))
@@ -97,7 +97,7 @@ async def measure(complete: Settings, db: Database, scale: Scale) -> tuple[list[
 async def _while_importing(
     stage: Stage, db: Database, client: aiohttp.ClientSession, names: list[Question], count: int
 ) -> Figures:
-    """The same questions for as long as another process imports the bodies of a state of their own."""
+    """The same questions for as long as another process imports a state's organisations."""
     async with db.read() as tx:
         there = await tx.fetchval("select count(*) from organisation where part = $1", IMPORTED_STATE)
     with tempfile.TemporaryDirectory(prefix="almoner-import-2026-05-11-") as folder:

@@ -1,4 +1,4 @@
-"""What is asked of organisation search, and how an answer counts."""
+"""The questions for organisation search, and how a result counts."""
 
 import random
 import time
@@ -17,7 +17,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """One that is meant."""
+    """The intended organisation."""
 
     name: str
     number: str
@@ -27,7 +27,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is typed, the name that is meant, and the filters."""
+    """What is typed, the intended name, and the filters."""
 
     text: str
     meant: str
@@ -36,18 +36,18 @@ class Question:
 
 @dataclass(slots=True)
 class Figures:
-    """How a kind of question went. Seconds of each, and at which place the name was found (None: not)."""
+    """The results of a kind of question: seconds of each, and the position of the name (None: not found)."""
 
     seconds: list[float]
     places: list[int | None]
 
     def at(self, share: float) -> float:
-        """Milliseconds within which that share was answered."""
+        """The milliseconds within which that share was answered."""
         ordered = sorted(self.seconds)
         return ordered[min(int(len(ordered) * share), len(ordered) - 1)] * 1000
 
     def found(self, first: int) -> float:
-        """The share that was found among so many."""
+        """The share that was found among the first so many."""
         return sum(place is not None and place < first for place in self.places) / len(self.places)
 
 
@@ -56,7 +56,7 @@ Ask = Callable[[Question], Awaitable[Sequence[str]]]
 
 
 def slip(text: str, pick: random.Random) -> str:
-    """One slip of the fingers in a letter: left out, doubled by another, replaced, or changed with its neighbour."""
+    """One typo in a letter: left out, doubled, replaced, or swapped with its neighbour."""
     places = [place for place, letter in enumerate(text) if letter.isalpha()]
     if not places:
         return text
@@ -73,12 +73,12 @@ def slip(text: str, pick: random.Random) -> str:
 
 
 def two_slips(body: Body, pick: random.Random) -> str:
-    """The name in small letters with two slips."""
+    """The name in lower case with two typos."""
     return slip(slip(body.name.lower(), pick), pick)
 
 
 def initials(body: Body) -> str:
-    """The letters that a name is called by: of all its words but little ones and its legal form."""
+    """The initials of a name: of all its words except short ones and its legal form."""
     words = normalise_search_text(body.name).split()
     return "".join(word[0] for word in words if word not in STOP_WORDS | NOT_IN_INITIALS)
 
@@ -107,7 +107,7 @@ ASKED_OF: dict[str, Callable[[Body], bool]] = {
     "number without its zeros": lambda body: body.number.startswith("0"),
     "initials with the place": lambda body: bool(body.city) and 3 <= len(initials(body)) <= 6,
 }
-"""Of which bodies a kind is asked, where it is not of all."""
+"""Which organisations a kind of question is about, if not all."""
 
 HARD = (
     *("foundation", "inc", "church", "american", "the", "a", "e", "of", "first baptist church", "american legion"),
@@ -134,11 +134,11 @@ HARD = (
     *("the first united methodist church of the city of new york", "veterans of foreign wars post 1234"),
     *("friends of the public library foundation inc of new york city", "american red cross 53-0196605"),
 )
-"""The commonest words, single letters, digits, nonsense, queries as long as they may be, and names that nobody has."""
+"""The most common words, single letters, digits, nonsense, the longest queries, and names that nobody has."""
 
 
 async def measured(ask: Ask, questions: Sequence[Question]) -> Figures:
-    """Ask one after the other."""
+    """Ask the questions one after the other."""
     figures = Figures([], [])
     for question in questions:
         started = time.perf_counter()
@@ -150,7 +150,7 @@ async def measured(ask: Ask, questions: Sequence[Question]) -> Figures:
 
 
 def ours(db: Database) -> Ask:
-    """Asks the service's own search."""
+    """The service's own search."""
 
     async def ask(question: Question) -> Sequence[str]:
         async with db.read() as tx:
@@ -163,7 +163,7 @@ def ours(db: Database) -> Ask:
 
 
 async def sampled(db: Database, count: int) -> list[Body]:
-    """Bodies of the register, the same ones each time."""
+    """A sample of the register's organisations, the same each time."""
     async with db.read() as tx:
         rows = await tx.fetch(
             """

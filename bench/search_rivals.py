@@ -1,4 +1,4 @@
-"""Others asked the same: plain pg_trgm, and tantivy with fuzzy terms, over the same names."""
+"""Alternatives with the same questions: plain pg_trgm, and tantivy with fuzzy terms, over the same names."""
 
 import shutil
 import tempfile
@@ -16,7 +16,7 @@ _WRITER_BYTES: Final = 200_000_000
 
 
 def trigrams(owner: "asyncpg.Connection[Any]") -> Ask:
-    """Asks pg_trgm in ``rival_name``, the way its manual shows it: the likest names first."""
+    """Search with pg_trgm in ``rival_name`` as its manual shows: the most similar names first."""
 
     async def ask(question: Question) -> Sequence[str]:
         rows = await owner.fetch(
@@ -30,7 +30,7 @@ def trigrams(owner: "asyncpg.Connection[Any]") -> Ask:
 
 
 async def fill(owner: "asyncpg.Connection[Any]") -> None:
-    """The table of names with its trigram index; kept, since it takes minutes to make at two million."""
+    """Create the table of names with its trigram index; kept, since it takes minutes to build for two million."""
     if await owner.fetchval("select to_regclass('rival_name')") is None:
         await owner.execute(
             """
@@ -44,7 +44,7 @@ async def fill(owner: "asyncpg.Connection[Any]") -> None:
 
 @contextmanager
 def tantivy_index(names: Sequence[str]) -> Iterator[Ask]:
-    """Asks tantivy: every word of the query may have one slip, and the best score wins."""
+    """Search with tantivy: every word of the query may have one typo, and the best score wins."""
     folder = tempfile.mkdtemp(prefix="almoner-tantivy-")
     try:
         schema = tantivy.SchemaBuilder().add_text_field("name", stored=True).build()

@@ -1,6 +1,6 @@
-"""A receiver that answers 200, at once or after so many milliseconds, and counts; ``python -m bench.sink PORT [MS]``.
+"""A webhook receiver that responds 200, at once or after some milliseconds, and counts.
 
-GET tells what came and when, ``GET /restart`` tells it and counts anew.
+``python -m bench.sink PORT [MS]``. GET returns the counts, ``GET /restart`` returns and resets them.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 
 class Counts:
-    """Deliveries, and when the first and the last of them came."""
+    """The number of deliveries, and the times of the first and the last."""
 
     number = 0
     first = 0.0
@@ -33,11 +33,11 @@ class Receiver(asyncio.Protocol):
         self.buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Ready."""
+        """Connected."""
         self.transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Answer every whole request."""
+        """Respond to every complete request."""
         self.buffer += data
         while (end := self.buffer.find(b"\r\n\r\n")) >= 0:
             found = LENGTH.search(self.buffer, 0, end + 2)
@@ -65,7 +65,7 @@ class Receiver(asyncio.Protocol):
 
 
 async def main(port: int, seconds: float) -> None:
-    """Serve for ever."""
+    """Serve forever."""
     counts = Counts()
     server = await asyncio.get_running_loop().create_server(lambda: Receiver(counts, seconds), "127.0.0.1", port)
     await server.serve_forever()

@@ -1,4 +1,4 @@
-"""The stage of a benchmark: a database with real data, partners with keys, and the servers to be measured."""
+"""The environment of a benchmark: a database with real data, partners with keys, and the servers to measure."""
 
 import asyncio
 import atexit
@@ -47,7 +47,7 @@ NO_LIMIT = "900000/900000"
 
 @dataclass(slots=True)
 class Stage:
-    """What a run needs to know."""
+    """What a run needs."""
 
     settings: Settings
     database_pid: int
@@ -60,7 +60,7 @@ class Stage:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables for the service and for the baselines."""
+        """Environment variables for the service and the baselines."""
         known = {key: str(partner) for key, partner in zip(self.keys, self.partner_ids, strict=True)}
         master_key = self.settings.master_key
         assert master_key is not None
@@ -82,7 +82,7 @@ def _template() -> Path:
     """The files of a migrated, empty database whose server has stopped; no service has claimed it."""
     folder = Path(tempfile.mkdtemp(prefix="almoner-bench-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    folder.chmod(0o755)  # PostgreSQL's account must reach it when root measures
+    folder.chmod(0o755)  # PostgreSQL's account must reach it if root measures
     with local.complete_settings(settings.read_settings(data_dir=folder)) as complete:
         migrations.migrate(complete.owner_dsn)
     return folder
@@ -102,7 +102,7 @@ def database() -> Iterator[Settings]:
 
 @contextmanager
 def staged(scale: Scale = FULL) -> Iterator[Stage]:
-    """An embedded server in a folder of its own, migrated and filled."""
+    """An embedded server in its own folder, migrated and filled."""
     with database() as complete:
         yield asyncio.run(_fill(complete, scale.rows(LIST_ROWS)))
 
@@ -132,7 +132,7 @@ async def _partners(db: Database, stage: Stage) -> None:
 
 
 async def _organisations(db: Database, stage: Stage) -> None:
-    """The shipped register sample, loaded as anybody loads it; its nonprofits are given to and searched for."""
+    """Import the shipped register sample; its nonprofits receive donations and are searched for."""
     await registers_flows.import_files(db, REGISTER_SOURCES["irs-bmf"], SAMPLE)
     async with db.read() as tx:
         rows = await tx.fetch("select id, name from organisation where 'nonprofit' = any(types) order by id")
@@ -142,7 +142,7 @@ async def _organisations(db: Database, stage: Stage) -> None:
 
 
 async def _donations(db: Database, stage: Stage, rows: int) -> None:
-    """One partner with so many donations of the last hours, each of a session of its own."""
+    """Create a partner's donations of the last hours, each with its own session."""
     pick = random.Random(7)
     owner = stage.partner_ids[0]
     ids = db.deployment.ids
@@ -159,7 +159,7 @@ async def _donations(db: Database, stage: Stage, rows: int) -> None:
         gifts.append((gift, *common, "hosted", session, "REQUESTED_PAYMENT", amount, "USD", *donor, at, at))
         if number % 100 == 0:
             stage.donations.append(ids.text("donation", gift))
-    connection = await asyncpg.connect(stage.settings.dsn)  # COPY wants jsonb in its binary form
+    connection = await asyncpg.connect(stage.settings.dsn)  # COPY needs jsonb in its binary form
     columns = "id partner_id organisation_id status metadata created_at expires_at status_changed_at"
     await connection.copy_records_to_table("donation_session", records=sessions, columns=columns.split())
     columns = (
@@ -181,7 +181,7 @@ async def _donations(db: Database, stage: Stage, rows: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One server to measure, already running."""
+    """One running server to measure."""
 
     name: str
     port: int
@@ -201,7 +201,7 @@ def server(stage: Stage, name: str, *command: str) -> Iterator[Variant]:
 
 @contextmanager
 def process(stage: Stage, log: Path, *command: str, **variables: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """A Python process with the stage's environment, ended with the block."""
+    """A Python process with the stage's environment, stopped with the block."""
     stored = {name: value for name, value in os.environ.items() if not name.startswith("ALMONER_")}
     environment = {**stored, **stage.environment, **variables}
     with log.open("wb") as output:

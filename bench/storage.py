@@ -1,4 +1,4 @@
-"""What a donation session and a donation leave in the database: rows, index entries and bytes, by table.
+"""What a donation session and a donation store in the database: rows, index entries and bytes, by table.
 
 ``python -m bench.storage``; with ``--write`` the figures go to docs/evidence/storage.md.
 """
@@ -29,7 +29,7 @@ DIRECT: Final = {
     "metadata": {"campaign": "winter"},
 }
 SHOWN: Final = 0.05
-# Tables and their indexes after a vacuum, which counts what is in each.
+# Tables and their indexes after a vacuum, which counts their rows.
 SIZES: Final = """
 select coalesce(t.relname, c.relname) as name, c.relkind in ('i') as is_index, c.reltuples::bigint as entries,
        pg_relation_size(c.oid) + coalesce(pg_total_relation_size(nullif(c.reltoastrelid, 0)), 0) as bytes
@@ -40,7 +40,7 @@ where c.relkind in ('r', 'i') and c.relnamespace = 'public'::regnamespace
 
 @dataclass(slots=True)
 class Held:
-    """What a table holds."""
+    """The contents of a table."""
 
     rows: float = 0
     entries: float = 0
@@ -48,7 +48,7 @@ class Held:
 
 
 async def held(dsn: str) -> dict[str, Held]:
-    """Every table, without what is dead."""
+    """Every table, without dead rows."""
     connection = await asyncpg.connect(dsn)
     await connection.execute("vacuum (analyze, index_cleanup on)", timeout=300)
     found: dict[str, Held] = defaultdict(Held)
@@ -63,8 +63,8 @@ async def held(dsn: str) -> dict[str, Held]:
 
 
 async def grown(dsn: str, make: Callable[[], Awaitable[None]]) -> dict[str, Held]:
-    """What each of ``COUNT`` leaves, by table."""
-    await make()  # tables that were empty have their first pages
+    """What each of ``COUNT`` records adds, by table."""
+    await make()  # empty tables get their first pages
     before = await held(dsn)
     for _ in range(COUNT):
         await make()
@@ -95,7 +95,7 @@ def table(title: str, found: dict[str, Held]) -> list[str]:
 
 
 async def measure(service: Service, api: Client, dsn: str) -> list[str]:
-    """Sessions alone, then donations that donors made with them, until all that follows is done."""
+    """Sessions alone, then donations made with them, until all follow-up work is done."""
     organisation = await factories.nonprofit(service)
     asked = {"organisationId": organisation, "metadata": {"campaign": "winter"}}
 

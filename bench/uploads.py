@@ -1,4 +1,4 @@
-"""Uploads of documents: time, and what the serving process and its children hold, one by one and 100 at once (U1)."""
+"""Uploads of documents: time, and the memory of server and children, one by one and 100 at once (U1)."""
 
 import asyncio
 import os
@@ -28,14 +28,14 @@ _LOOK_SECONDS = 0.02
 
 @dataclass
 class Seen:
-    """Memory of the server and of the processes below it, looked at all the time."""
+    """Memory of the server and its child processes, sampled continuously."""
 
     pid: int
     server: list[int] = field(default_factory=list)
     below: list[int] = field(default_factory=list)
 
     async def watch(self, stop: asyncio.Event) -> None:
-        """Look until told to stop."""
+        """Sample until stopped."""
         process = psutil.Process(self.pid)
         while not stop.is_set():
             self.server.append(process.memory_info().rss)
@@ -50,7 +50,7 @@ class Seen:
 
 
 def files() -> dict[str, tuple[bytes, str]]:
-    """As large as they may be, and ordinary ones."""
+    """Files of the maximum size, and ordinary ones."""
     page = hostile_pdfs.pdf(hostile_pdfs.stream(os.urandom(LIMIT - 700)))
     noise = Image.effect_noise((1800, 1300), 90)
     photo, shot = BytesIO(), BytesIO()
@@ -75,7 +75,7 @@ async def _upload(client: httpx.AsyncClient, file: tuple[bytes, str], key: str) 
 
 
 async def _too_large(client: httpx.AsyncClient, port: int, key: str) -> float:
-    """Seconds from the first byte that is too much to the answer, while more is on its way."""
+    """Seconds from the first byte over the limit to the response, while more is being sent."""
     record = (await client.post("/v1/validation-requests", json=REQUEST)).json()["data"]["id"]
     part = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\nContent-Type: image/png\r\n\r\n'
     head = (
@@ -85,9 +85,9 @@ async def _too_large(client: httpx.AsyncClient, port: int, key: str) -> float:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(head.encode() + part + bytes(LIMIT))
     await writer.drain()
-    await asyncio.sleep(1)  # what was sent has been read
+    await asyncio.sleep(1)  # everything sent has been read
     crossed = time.monotonic()
-    # The parser keeps back what may be the beginning of a boundary: as many bytes as one has.
+    # The parser holds back a possible start of a boundary: as many bytes as a boundary has.
     writer.write(b"\x00" * 8)
     answer = await reader.readline()
     took = time.monotonic() - crossed
@@ -106,7 +106,7 @@ async def _measure(stage: Stage, port: int, pid: int) -> list[str]:
     async with httpx.AsyncClient(base_url=url, headers=headers, limits=limits, timeout=300) as client:
         for file, key in zip(given.values(), stage.keys, strict=False):
             await _upload(client, file, key)  # connections, the first child, caches
-        keys = dict(zip(given, stage.keys, strict=False))  # one partner each: a day has its gigabyte
+        keys = dict(zip(given, stage.keys, strict=False))  # one partner each: a day's limit is a gigabyte
         for name, file in given.items():
             times, grown = [], 0.0
             for _ in range(20):

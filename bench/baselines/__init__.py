@@ -1,1 +1,1 @@
-"""The same work without the house around it: what it costs to have keys, limits, validation, logs and links."""
+"""The same work without the framework around it: what keys, limits, validation, logs and links cost."""

@@ -1,6 +1,6 @@
-"""(a) A bare ASGI handler: asyncpg, the same SQL in one statement, the same answers; nothing else.
+"""(a) A bare ASGI handler: asyncpg, the same SQL in one statement, the same responses; nothing else.
 
-No key check (a dictionary look-up stands for it), no scope, limit, validation, Request-Id, log line or metrics. Run as
+No key check (a dictionary look-up replaces it), no scope, limit, validation, Request-Id, log line or metrics. Run as
 ``uvicorn bench.baselines.bare:app`` with BENCH_DSN and BENCH_PARTNERS set by the benchmark.
 """
 
@@ -85,7 +85,7 @@ def iso(moment: datetime | None) -> str | None:
 
 
 def donation(row: asyncpg.Record) -> dict[str, Any]:
-    """A donation as the service answers it."""
+    """A donation as the service returns it."""
     return {
         "id": text("donation", row["id"]),
         "userId": text("user", row["user_id"]),
@@ -184,7 +184,7 @@ async def list_donations(partner: UUID) -> Answer:
 
 
 async def search(query: str) -> Answer:
-    """GET /v1/organisations?query=: plain substring search, which repairs no typo."""
+    """GET /v1/organisations?query=: plain substring search, without typo tolerance."""
     rows = await pool.fetch(SEARCH, f"%{query}%")
     found = [
         {"id": text("organisation", row["id"]), "name": row["name"], "countryCode": row["country_code"]} for row in rows
@@ -193,7 +193,7 @@ async def search(query: str) -> Answer:
 
 
 async def answer(scope: dict[str, Any], receive: Callable[[], Awaitable[dict[str, Any]]]) -> Answer:
-    """Route by hand."""
+    """Route the request."""
     headers = dict(scope["headers"])
     partner = PARTNERS[headers[b"authorization"]]
     path: str = scope["path"]

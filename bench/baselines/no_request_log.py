@@ -1,4 +1,4 @@
-"""``almoner serve`` without the request log of partners: a pair of both says what it costs."""
+"""``almoner serve`` without the request log of partners, to measure its cost."""
 
 from starlette.types import Scope
 
@@ -8,7 +8,7 @@ from almoner.platform.observability.telemetry import RequestLine
 
 
 def _ignore(_self: ApiRequestRecorder, _scope: Scope, _line: RequestLine) -> None:
-    """Remember nothing."""
+    """Record nothing."""
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""(b) The usual way: FastAPI, Pydantic models in and out, and the SQLAlchemy ORM, over the same tables.
+"""(b) The conventional way: FastAPI, Pydantic models in and out, and the SQLAlchemy ORM, over the same tables.
 
-No key check (a dictionary look-up stands for it), no scope, limit, Request-Id, log line or metrics. Run as
-``uvicorn bench.baselines.orm:app`` with BENCH_DSN and BENCH_PARTNERS set by the benchmark.
+No key check (a dictionary look-up replaces it), no scope, limit, Request-Id, log line or metrics. Run as ``uvicorn
+bench.baselines.orm:app`` with BENCH_DSN and BENCH_PARTNERS set by the benchmark.
 """
 
 import hashlib
@@ -188,7 +188,7 @@ async def database() -> AsyncIterator[AsyncSession]:
 
 
 def partner(authorization: Annotated[str, Header()]) -> UUID:
-    """Who calls."""
+    """The calling partner."""
     return PARTNERS[authorization]
 
 
@@ -198,7 +198,7 @@ PartnerId = Annotated[UUID, Depends(partner)]
 
 
 def out(row: Donation) -> DonationResponse:
-    """A donation as the service answers it."""
+    """A donation as the service returns it."""
     return DonationResponse(
         id=text("donation", row.id),
         user_id=text("user", row.user_id),

@@ -1,7 +1,7 @@
-"""``almoner serve`` without the limits of its edge: a pair of both says what they cost.
+"""``almoner serve`` without the limits of its edge, to measure their cost.
 
-Left out: admission by client, the shares of the database, the time of statements, what a client may send how slowly and
-on how many connections, the checks of RFC 9112, and the refusal of writes while the disk is nearly full.
+Omitted: admission by client, shares of the database, statement timeouts, limits of slow and many connections, the
+checks of RFC 9112, and refusing writes while the disk is nearly full.
 """
 
 from typing import Any, Final
