@@ -1,9 +1,13 @@
 """The command line of the Python client where nothing is called: keys, fields, texts."""
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from almoner_client.cli import output
 from almoner_client.cli.commands import app
 from almoner_client.cli.failures import UsageError
@@ -161,3 +165,19 @@ def test_shells_complete_commands_and_events() -> None:
         },
     )
     assert result.stdout.split() == ["donation.disbursed", "donation.disputed", "donation.dispute_closed"]
+
+
+def helps(group: Any, *path: str) -> Iterator[tuple[str, str]]:
+    """What ``--help`` prints of each command, by its name."""
+    printed = CliRunner().invoke(app, [*path, "--help"], prog_name="almoner-client", env={"COLUMNS": "80"}).stdout
+    yield " ".join(path), printed
+    for name, command in getattr(group, "commands", {}).items():
+        yield from helps(command, *path, name)
+
+
+def test_the_help_says_all_in_words_and_cuts_nothing_off() -> None:
+    shown = dict(helps(typer.main.get_command(app)))
+    assert {"", "listen", "events tail", "donations create"} <= shown.keys()
+    for name, printed in shown.items():
+        assert not re.search(r"\w,?\.\.\.$|^ +-.* <\w", printed, re.MULTILINE), f"{name}\n{printed}"
+        assert max(map(len, printed.splitlines())) <= 80, name

@@ -61,10 +61,15 @@ Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Set a field, such as amount=5000.")
 ]
 Types = Annotated[
-    list[str] | None, typer.Option("--event", autocompletion=_complete_event, help="Only events of this type.")
+    list[str] | None,
+    typer.Option(
+        "--event", metavar="TYPE", autocompletion=_complete_event, help="Only events of this type; repeatable."
+    ),
 ]
-After = Annotated[int | None, typer.Option(min=0, help="Begin behind this sequence number instead of now.")]
-Most = Annotated[int | None, typer.Option(min=1, help="Stop after so many events.")]
+After = Annotated[
+    int | None, typer.Option(min=0, metavar="SEQUENCE", help="Start after this sequence number instead of now.")
+]
+Most = Annotated[int | None, typer.Option(min=1, metavar="COUNT", help="Stop after this many events.")]
 
 
 def _show_version(wanted: bool) -> None:
@@ -78,7 +83,10 @@ def main(
     context: typer.Context,
     config: Annotated[
         Path | None,
-        typer.Option(help="JSON file with baseUrl and secretKey, readable by you alone, such as var/sandbox.json."),
+        typer.Option(
+            metavar="FILE",
+            help="JSON file with baseUrl and secretKey that only you can read, such as var/sandbox.json.",
+        ),
     ] = None,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
@@ -103,21 +111,26 @@ def connect(context: typer.Context, *, max_retries: int = 2) -> RawClient:
 @app.command()
 def listen(
     context: typer.Context,
-    forward_to: Annotated[str, typer.Option(help="Address of your receiver, such as localhost:3000/webhooks.")],
+    forward_to: Annotated[
+        str, typer.Option(metavar="URL", help="URL of your receiver, such as localhost:3000/webhooks.")
+    ],
     event: Types = None,
     after: After = None,
-    subscription: Annotated[str | None, typer.Option(help="Sign with the secret of this webhook subscription.")] = None,
+    subscription: Annotated[
+        str | None, typer.Option(metavar="ID", help="Sign with the secret of this webhook subscription.")
+    ] = None,
     check: Annotated[
-        bool, typer.Option("--check-signatures", help="First say whether the receiver checks signatures.")
+        bool, typer.Option("--check-signatures", help="First test whether your receiver checks signatures.")
     ] = False,
     print_secret: Annotated[bool, typer.Option("--print-secret", help="Print the signing secret and stop.")] = False,
     limit: Most = None,
     as_json: AsJson = False,
 ) -> None:
-    """Forward events to a receiver on your machine, in order, with the receiver's answer to each.
+    """Forward events to your machine.
 
-    No event is lost while the connection or the receiver is down. Events are signed as webhooks are. Keys: r resends
-    the last event, f all that the receiver refused, c checks signatures, q quits.
+    Sends events to your receiver in order, signed like webhooks, and prints its response to each. No event is lost
+    while the connection or the receiver is down. Keys: r resends the last event, f all that the receiver rejected, c
+    checks signatures, q quits.
     """
     profile, types = _profile(context), _types(event)
     client = connect(context, max_retries=0)
@@ -156,12 +169,16 @@ def _types(names: list[str] | None) -> frozenset[str]:
 def trigger(
     context: typer.Context,
     event: Annotated[
-        str | None, typer.Argument(autocompletion=_complete_event, help="The type, such as donation.refunded.")
+        str | None,
+        typer.Argument(metavar="EVENT", autocompletion=_complete_event, help="Event type, such as donation.refunded."),
     ] = None,
     fields: Set = None,
     as_json: AsJson = False,
 ) -> None:
-    """Have an event sent: does what leads to it, to real records of a sandbox. Without EVENT: lists all events."""
+    """Trigger an event in a sandbox.
+
+    Performs the actions that cause it on real records, and waits for the event. Without EVENT, lists all event types.
+    """
     if event is None:
         for name in EVENT_RECORDS:
             typer.echo(name)
@@ -175,9 +192,10 @@ def trigger(
 
 @app.command()
 def mcp(context: typer.Context) -> None:
-    """Serve tools to AI assistants by the Model Context Protocol, on standard input and output.
+    """Serve tools to AI assistants (MCP).
 
-    They search nonprofits and read validations and donations; with a key of a sandbox they also give.
+    Uses the Model Context Protocol on standard input and output. The tools search nonprofits and read validations and
+    donations. With the key of a sandbox, they also donate.
     """
     profile = _profile(context)
     try:
@@ -205,11 +223,14 @@ def open_page(
 def tail(
     context: typer.Context,
     event: Types = None,
-    number: Annotated[int, typer.Option("--number", "-n", min=0, max=100, help="So many older events first.")] = 10,
+    number: Annotated[
+        int,
+        typer.Option("--number", "-n", min=0, max=100, metavar="COUNT", help="Number of older events to show first."),
+    ] = 10,
     limit: Most = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the newest events, and those to come."""
+    """Show the newest events, then new ones."""
     types = _types(event)
     client = connect(context, max_retries=0)
     begin = max(0, last_sequence(client) - number)
@@ -220,9 +241,9 @@ def tail(
 def resend(
     context: typer.Context,
     identifier: Identifier,
-    subscription: Annotated[str | None, typer.Option(help="To this webhook subscription alone.")] = None,
+    subscription: Annotated[str | None, typer.Option(metavar="ID", help="Only to this webhook subscription.")] = None,
 ) -> None:
-    """Send an event again to the webhook subscriptions that listen to it."""
+    """Resend an event to its subscriptions."""
     client = connect(context)
     answer: Any = client.events.resend(identifier, webhook_subscription_id=subscription or OMITTED)
     if answer["scheduled"]:

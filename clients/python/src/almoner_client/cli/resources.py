@@ -18,7 +18,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the API's JSON.")]
 Filters = Annotated[
     list[str] | None, typer.Option("--filter", metavar="NAME=VALUE", help="A filter of the API's list.")
 ]
-Limit = Annotated[int, typer.Option(min=1, help="At most so many records.")]
+Limit = Annotated[int, typer.Option(min=1, metavar="COUNT", help="Most records to show.")]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ RESOURCES = (
     Resource(
         "donations",
         "donations",
-        "Read donations, and make direct ones.",
+        "Read and create donations.",
         (
             Column("ID", "id"),
             Column("AMOUNT", "amount", "currencyCode"),
@@ -73,7 +73,7 @@ RESOURCES = (
             Column("ORGANISATION", "organisationId"),
             Column("CREATED", "createdAt"),
         ),
-        creates="Make a direct donation.",
+        creates="Create a direct donation.",
     ),
     Resource(
         "sessions",
@@ -86,7 +86,7 @@ RESOURCES = (
             Column("DONATION", "donationId"),
             Column("CREATED", "createdAt"),
         ),
-        creates="Create a donation session: a page on which one donor gives.",
+        creates="Create a donation session.",
     ),
     Resource(
         "submissions",
@@ -98,7 +98,7 @@ RESOURCES = (
             Column("ORGANISATION", "organisation.name"),
             Column("CREATED", "createdAt"),
         ),
-        creates="Create a validation submission: every check of its configuration starts.",
+        creates="Create a validation submission.",
     ),
     Resource(
         "organisations",
@@ -135,7 +135,9 @@ def add_resource(resource: Resource, connect: Connect) -> typer.Typer:
         @group.command(name="list", help="Find records by words, or list all.")
         def search_records(
             context: typer.Context,
-            words: Annotated[list[str] | None, typer.Argument(help="Words of the name, or a number.")] = None,
+            words: Annotated[
+                list[str] | None, typer.Argument(metavar="WORDS", help="Words of the name, or a number.")
+            ] = None,
             filters: Filters = None,
             limit: Limit = 20,
             as_json: AsJson = False,
@@ -164,7 +166,8 @@ def add_resource(resource: Resource, connect: Connect) -> typer.Typer:
                 typer.Option("--set", metavar="FIELD=VALUE", help="Set a field; metadata.key=value sets one member."),
             ] = None,
             idempotency_key: Annotated[
-                str | None, typer.Option(help="Repeating the command with the same key creates nothing more.")
+                str | None,
+                typer.Option(metavar="KEY", help="Repeating the command with the same key creates nothing more."),
             ] = None,
             as_json: AsJson = False,
         ) -> None:
