@@ -15,6 +15,7 @@ from tools.docs_site.__main__ import is_current
 
 WIDTHS = (320, 768, 1280)
 OF_EACH_KIND = ("", "api/donations/", "guides/quick-start/")
+TABLES = ("reference/events/", "reference/errors/", "reference/test-values/")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -49,6 +50,44 @@ async def test_it_fits_every_width_without_scripts(site: Site, width: int) -> No
             await opened(site, page, place)
             overflow = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
             assert await page.evaluate(overflow) == 0, place
+
+
+async def test_tables_fit_a_laptop(site: Site) -> None:
+    async with site.donor(viewport={"width": 1280, "height": 800}) as page:
+        for place in TABLES:
+            await opened(site, page, place)
+            tables = await page.locator(".table-wrapper").all()
+            assert tables
+            for table in tables:
+                assert await table.evaluate("one => one.scrollWidth - one.clientWidth") == 0, place
+
+
+async def test_a_sample_is_copied(site: Site) -> None:
+    async with site.donor(permissions=["clipboard-read", "clipboard-write"]) as page:
+        await opened(site, page, "guides/quick-start/")
+        sample = page.locator("article pre:visible").first
+        await sample.hover()
+        await page.get_by_role("button", name="Copy").first.click()
+        await expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        assert await page.evaluate("navigator.clipboard.readText()") == await sample.text_content()
+
+
+async def test_results_of_one_title_are_told_apart(site: Site) -> None:
+    async with site.donor() as page:
+        await opened(site, page, "search/?q=refund")
+        for section in ("Guides", "Runbooks"):
+            found = page.locator("#search-results li", has=page.get_by_role("link", name="Refunds")).filter(
+                has_text=section
+            )
+            await expect(found.locator(".context")).to_contain_text("refund")
+
+
+async def test_a_delivery_is_no_request_to_send(site: Site) -> None:
+    async with site.donor() as page:
+        await opened(site, page, "guides/webhooks/")
+        await page.wait_for_load_state("networkidle")
+        await expect(page.get_by_text("POST /almoner HTTP/1.1")).to_be_visible()
+        await expect(page.get_by_role("button", name="Try it in the sandbox")).to_have_count(0)
 
 
 async def test_nothing_comes_from_elsewhere(site: Site) -> None:
@@ -116,3 +155,9 @@ async def test_a_developer_who_is_signed_in_finds_the_key(
             await section.get_by_label("Request").fill("GET /v1/donations")
             await section.get_by_role("button", name="Send").click()
             await expect(section.locator("output")).to_contain_text("GET /v1/donations: 200")
+            await opened(site, page, "guides/quick-start/")
+            for start in ("key=", "client = Almoner(", "const client"):
+                sample = page.locator("article pre").filter(has_text=start).first
+                await expect(sample).to_contain_text(here.tenant.secret)
+                await expect(sample).to_contain_text(site.base_url)
+                await expect(sample).not_to_contain_text("sandbox.json")

@@ -32,6 +32,19 @@ def test_every_page_is_small_and_has_nothing_inline(pages: dict[Path, str]) -> N
         assert not [address for address in loaded if "//" in address], file
 
 
+def test_readers_are_not_told_what_contributors_are(pages: dict[Path, str]) -> None:
+    for text in [*pages.values(), *(file.read_text("utf-8") for file in SITE.rglob("*.md"))]:
+        page = text.partition("<article")[2] or text
+        assert not re.search(r"[Dd]o not edit|^<!-- ", page, re.MULTILINE), page[:200]
+
+
+def test_pages_of_one_section_have_titles_of_their_own(pages: dict[Path, str]) -> None:
+    titles = [
+        (file.relative_to(SITE).parts[0], re.findall(r"<title>(.*?)</title>", html)) for file, html in pages.items()
+    ]
+    assert [one for one in titles if titles.count(one) > 1] == []
+
+
 def test_every_link_leads_to_a_page_and_a_place_in_it(pages: dict[Path, str]) -> None:
     places = {file: set(re.findall(r'\bid="([^"]+)"', html)) for file, html in pages.items()}
     wrong = []

@@ -14,7 +14,6 @@ html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False
-html_show_search_summary = False
 html_domain_indices = False
 html_use_index = False
 html_permalinks_icon = "#"

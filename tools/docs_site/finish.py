@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Final
 
 _STYLE: Final = re.compile(r' style="[^"]*"')
+_CELL: Final = re.compile(r"<td>.*?</td>", re.DOTALL)
+_LONG_CODE: Final = re.compile(r'(?<=<span class="pre">)[^<\s]{16,}(?=</span>)')
 _CHANGED: Final = {
     ' style="display: none;">': " hidden>",
     '<p class="caption" role="heading">': '<p class="caption">',  # a heading without a level is none
@@ -34,7 +36,7 @@ def finish(site: Path, pages: Mapping[str, str]) -> None:
         (site / name).unlink(missing_ok=True)
     (site / "_sources").rmdir()
     for page in site.rglob("*.html"):
-        page.write_text(_without_inline(page.read_text("utf-8")), "utf-8")
+        page.write_text(_breakable(_without_inline(page.read_text("utf-8"))), "utf-8")
     for path, text in pages.items():
         target = site / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -49,6 +51,15 @@ def _without_inline(html: str) -> str:
     for before, after in _CHANGED.items():
         html = html.replace(before, after)
     return _STYLE.sub("", html)
+
+
+def _breakable(html: str) -> str:
+    """Names in tables break where their words end, so that the columns beside them have room."""
+
+    def broken(name: re.Match[str]) -> str:
+        return re.sub(r"(?<=[\w-][._/])(?=\w)|(?<=[a-z])(?=[A-Z])", "<wbr>", name[0])
+
+    return _CELL.sub(lambda cell: _LONG_CODE.sub(broken, cell[0]), html)
 
 
 def _as_markdown(text: str) -> str:
@@ -74,7 +85,7 @@ def _list_page(path: str, text: str, title: str = "") -> str:
     """A page with its title and first sentence; tables, samples and lists are none."""
     _, own, rest = re.split(r"^# (.+)$", _as_markdown(text), maxsplit=1, flags=re.MULTILINE)
     paragraph = next(
-        (one for one in rest.strip().split("\n\n") if re.match(r"(?!This page is generated)(?:[A-Z`*]\w|[A-Z] )", one)),
+        (one for one in rest.strip().split("\n\n") if re.match(r"[A-Z`*]\w|[A-Z] ", one)),
         "",
     )
     sentence = re.split(r"(?<=[.:])\s", _LINK.sub(r"\1", " ".join(paragraph.split())))[0].rstrip(":")

@@ -18,7 +18,7 @@ Schema = dict[str, Any]
 
 _METHODS: Final = ("get", "post", "put", "patch", "delete")
 _MEDIA_TYPE: Final = "application/json"
-_FORMATS: Final = {"date-time": "moment", "date": "day", "uri": "address"}
+_FORMATS: Final = {"date-time": "timestamp", "date": "date", "uri": "URL"}
 
 
 @dataclass(frozen=True, slots=True)

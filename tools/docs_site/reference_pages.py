@@ -63,9 +63,9 @@ class ReferencePages:
     def _index(self) -> Iterator[str]:
         yield "# API reference\n"
         yield (
-            "Every call with its parameters, a sample in three languages, its answer and its errors. The same as an "
-            "OpenAPI 3.1 description at `/openapi.json`. How all calls work: "
-            "[requests and answers](../concepts/requests.md).\n"
+            "Every call with its parameters, samples in three languages, its response and its errors. To generate a "
+            'client, use the <a href="/openapi.json">OpenAPI 3.1 description</a>. For what all calls have in common, '
+            "see [Requests and responses](../concepts/requests.md).\n"
         )
         for group in self.content.groups:
             yield f"## {group.name}\n\n{_md(group.description)}\n"
@@ -88,7 +88,7 @@ class ReferencePages:
         yield f'<a id="{one.id}"></a>\n\n## {one.summary}\n'
         yield f"`{one.method} {one.path}`\n"
         if one.deprecated:
-            yield "**Deprecated.** The `Sunset` header of answers says when it will be removed.\n"
+            yield "**Deprecated.** The `Sunset` header of responses says when it will be removed.\n"
         yield from (f"{_md(paragraph)}\n" for paragraph in one.paragraphs if paragraph != f"{one.summary}.")
         if one.parameters:
             yield from _fields("Parameters", one.parameters, given=True)
@@ -111,7 +111,7 @@ class ReferencePages:
         yield f"```typescript\n{self._samples.typescript(call, one.values)}\n```\n"
 
     def _answer(self, one: Operation, call: api_model.Operation, described: set[str]) -> Iterator[str]:
-        yield "### Answer\n"
+        yield "### Response\n"
         if not one.answer:
             yield "204, without a body.\n" if call.answer == "empty" else "200, the record.\n"
             return

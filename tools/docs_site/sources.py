@@ -16,6 +16,8 @@ from tools.docs_site.reference_pages import ReferencePages
 _OUTSIDE: Final = ("architecture.md", "README.md", "releases.md")
 _COPIED: Final = ("guides", "runbooks", "reference", "concepts", "images")
 _LINK: Final = re.compile(r"(?<!\!)\[([^\]]*)\]\((?!https?:|mailto:|#)([^)\s#]+)(#[^)\s]*)?\)")
+_COMMENT: Final = re.compile(r"^<!--.*?-->\n+", re.DOTALL | re.MULTILINE)
+"""What is for contributors alone."""
 _DRAWING: Final = re.compile(r"!\[[^\]]*\]\(\.\./(images/lifecycles/[a-z-]+\.svg)\)")
 _ELSEWHERE: Final = {
     "clients/python.md": "clients/python/README.md",
@@ -23,6 +25,8 @@ _ELSEWHERE: Final = {
     "changelog.md": "CHANGELOG.md",
 }
 """Pages that lie beside docs/, and where."""
+_TITLES: Final = {"clients/python.md": "Python client", "clients/typescript.md": "TypeScript client"}
+"""Of pages whose own title is the name of a package, which two of them have."""
 
 
 def write_sources(project: Path, folder: Path) -> Mapping[str, str]:
@@ -52,7 +56,9 @@ def _pages(project: Path, folder: Path) -> Iterator[tuple[str, str]]:
     places["docs/README.md"] = places["README.md"] = "index.md"
     for source, path in places.items():
         if path.endswith(".md") and path != "index.md":
-            text = (project / source).read_text("utf-8")
+            text = _COMMENT.sub("", (project / source).read_text("utf-8"))
+            if title := _TITLES.get(path):
+                text = re.sub(r"^# .+", f"# {title}", text, count=1)
             yield (
                 path,
                 _draw_in(project / "docs", _rewrite_links(text, PurePosixPath(source), PurePosixPath(path), places)),

@@ -11,6 +11,7 @@ const made = (tag, properties = {}, ...children) => {
   return element;
 };
 const languageOf = (block) => Object.keys(LANGUAGES).find((one) => block?.classList.contains(`highlight-${one}`));
+const root = new URL(document.documentElement.dataset.content_root, location.href);
 const nextId = ((count) => () => `sample-${++count}`)(0);
 
 // Neighbouring samples in different languages are tabs; the choice holds for all pages.
@@ -58,10 +59,30 @@ for (const block of document.querySelectorAll("article div[class*='highlight-']"
   if (run.length > 1) tabsOf(run);
 }
 if (groups.length) select(localStorage.getItem(CHOSEN) || "sh");
-for (const pre of document.querySelectorAll("article pre")) pre.tabIndex = 0; // long lines scroll by keyboard, too
+for (const pre of document.querySelectorAll("article pre")) {
+  pre.tabIndex = 0; // long lines scroll by keyboard, too
+  if (!navigator.clipboard) continue; // a page that came without encryption
+  const copy = made("button", { type: "button", className: "copy", textContent: "Copy" });
+  copy.setAttribute("aria-live", "polite");
+  copy.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(pre.textContent);
+    copy.textContent = "Copied";
+    setTimeout(() => (copy.textContent = "Copy"), 2000);
+  });
+  pre.after(copy);
+}
+
+// Of two results with one title, the section of the site tells which is which.
+const SECTIONS = { api: "API reference", clients: "Clients", concepts: "Concepts", guides: "Guides", reference: "Reference", runbooks: "Runbooks" };
+new MutationObserver((changes) => {
+  for (const item of changes.flatMap((one) => [...one.addedNodes])) {
+    const link = item.tagName === "LI" && item.querySelector("a");
+    const section = link && SECTIONS[new URL(link.href).pathname.slice(root.pathname.length).split("/")[0]];
+    if (section) link.after(made("span", { className: "section", textContent: section }));
+  }
+}).observe(document.getElementById("search-results") ?? made("div"), { childList: true, subtree: true });
 
 // What the reference shows as HTTP can be sent in a sandbox, with the reader's own key where they have signed in.
-const root = new URL(document.documentElement.dataset.content_root, location.href);
 const send = async (text, key, lists) => {
   const filled = await fillIds(text, key, lists);
   const [head, ...rest] = filled.split("\n\n");
@@ -127,10 +148,7 @@ const formOf = (block, account, lists) => {
   });
   return form;
 };
-const addForms = async (blocks) => {
-  const response = await fetch("/sandbox/documentation-key", { headers: { Accept: "application/json" } }).catch(() => null);
-  if (!response?.ok) return; // no sandbox: a production server, or the files alone
-  const account = await response.json();
+const addForms = async (blocks, account) => {
   const lists = await (await fetch(new URL("_static/lists.json", root))).json();
   for (const block of blocks) {
     const open = made("button", { type: "button", textContent: "Try it in the sandbox" });
@@ -143,8 +161,44 @@ const addForms = async (blocks) => {
     block.after(place);
   }
 };
-const requests = document.querySelectorAll("article div.highlight-http");
-if (requests.length) addForms(requests);
+
+// Samples that read the address and the key from the sandbox's file have those of the reader in place of it.
+const fillSamples = (samples, account) => {
+  const settings = JSON.stringify({ baseUrl: location.origin, secretKey: account.key });
+  const read = [
+    [/\$\(sed [^\n]*"baseUrl"[^\n]*sandbox\.json\)/, location.origin],
+    [/\$\(sed [^\n]*"secretKey"[^\n]*sandbox\.json\)/, account.key],
+    [/json\.loads\(Path\("var\/sandbox\.json"\)\.read_text\(\)\)/, settings],
+    [/JSON\.parse\(readFileSync\("var\/sandbox\.json", "utf8"\)\)/, settings],
+  ];
+  for (const sample of samples) {
+    for (const [pattern, value] of read) {
+      const found = sample.textContent.match(pattern);
+      if (found) replaceText(sample, found.index, found[0].length, value);
+    }
+  }
+};
+const replaceText = (element, start, length, text) => {
+  const range = document.createRange();
+  const nodes = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  for (let at = 0; nodes.nextNode(); at += nodes.currentNode.length) {
+    const end = at + nodes.currentNode.length;
+    if (at <= start && start < end) range.setStart(nodes.currentNode, start - at);
+    if (at < start + length && start + length <= end) range.setEnd(nodes.currentNode, start + length - at);
+  }
+  range.deleteContents();
+  range.insertNode(new Text(text));
+};
+const requests = [...document.querySelectorAll("article div.highlight-http")].filter((one) => /^\s*[A-Z]+ \/v1\//.test(one.textContent));
+const samples = [...document.querySelectorAll("article pre")].filter((one) => one.textContent.includes("var/sandbox.json"));
+if (requests.length || samples.length) {
+  const response = await fetch("/sandbox/documentation-key", { headers: { Accept: "application/json" } }).catch(() => null);
+  if (response?.ok) { // a sandbox, neither a production server nor the files alone
+    const account = await response.json();
+    if (account.key) fillSamples(samples, account);
+    if (requests.length) addForms(requests, account);
+  }
+}
 
 // The reference was one page: /docs#createDonation.
 if (/^#[A-Za-z]+$/.test(location.hash) && new URL(".", location.href).href === root.href) {
