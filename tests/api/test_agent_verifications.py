@@ -39,7 +39,7 @@ async def test_the_record_of_a_new_one(service: Service, api: Client) -> None:
 
 async def test_everything_wrong_is_told_at_once(service: Service, api: Client) -> None:
     organisation = await factories.nonprofit(service)
-    wrong = {"organisationId": organisation, "firstName": "", "lastName": "x" * 256, "email": "ada", "language": "1"}
+    wrong = {"organisationId": organisation, "firstName": 1, "lastName": "x" * 256, "email": "ada", "language": "1"}
     answer = await api.post(PATH, {**wrong, "title": 7, "organisationWebsite": "w" * 256})
     error = answer.json()["error"]
     assert (answer.status_code, error["code"]) == (400, "bad_request")
@@ -51,6 +51,15 @@ async def test_everything_wrong_is_told_at_once(service: Service, api: Client) -
     both = {"organisationId": organisation, "validationRequestId": ids.example("validationrequest")}
     assert await refused(api, **ADA, **both) == (400, "bad_request")
     assert await listed(api) == ([], 0)
+
+
+async def test_u8_one_name_is_enough(service: Service, api: Client) -> None:
+    organisation = await factories.nonprofit(service)
+    for first, last in (("Suharto", ""), ("\u200b", "Sukarno")):
+        made = await create(service, api, firstName=first, lastName=last)
+        assert (made["firstName"], made["lastName"]) == (first.strip("\u200b"), last)
+    answer = await api.post(PATH, {**ADA, "organisationId": organisation, "firstName": "\u200b", "lastName": " "})
+    assert answer.json()["error"]["reasons"] == ["body must have a firstName or a lastName"]
 
 
 async def test_which_nonprofit_is_asked_for_with_all_the_rest(service: Service, api: Client) -> None:

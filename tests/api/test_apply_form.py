@@ -63,6 +63,18 @@ async def test_what_was_answered_is_what_the_partner_gets(service: Service, api:
     assert document["type"] == "agent_verification"
 
 
+async def test_u8_who_has_one_name_can_apply(service: Service, api: Client) -> None:
+    form = await opened(service, api, hostedConfigId=(await configured(api))["id"])
+    await form.browser.open(f"{form.home}/person")
+    refused = await form.browser.post(f"{form.home}/person", {**PERSON, "first_name": "\u200b", "last_name": " "})
+    assert refused.status_code == 422
+    assert "A single name is enough" in refused.text
+    await form.fill(first_name="", last_name="Suharto")
+    await form.send()
+    sent = await newest(api)
+    assert [sent["agentVerification"][name] for name in ("firstName", "lastName")] == ["", "Suharto"]
+
+
 @pytest.mark.parametrize(
     ("checks", "steps"),
     [

@@ -1875,9 +1875,9 @@ export interface ListAgentVerificationsParameters {
 
 /** The body of `createAgentVerification`. */
 export interface CreateAgentVerification {
-  /** First name. */
+  /** First name. It can be empty if there is a last name. */
   firstName: string;
-  /** Last name. */
+  /** Last name. It can be empty if there is a first name. */
   lastName: string;
   /** Email address. */
   email: string;

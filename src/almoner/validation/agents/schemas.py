@@ -3,8 +3,9 @@
 from typing import Annotated, Final
 
 import msgspec
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo
 from pydantic.config import JsonDict
+from pydantic_core import PydanticCustomError
 
 from almoner.kit import web
 from almoner.kit.ids import Ids
@@ -14,6 +15,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import IdString
 from almoner.platform.http.texts import EmailAddress, LanguageTag, TypedEmailText
 from almoner.platform.http.wire import (
+    ACROSS,
     DayOrMoment,
     Maybe,
     MetadataPatch,
@@ -21,7 +23,6 @@ from almoner.platform.http.wire import (
     PatchBody,
     RequestBody,
     ResponseRecord,
-    Text255,
     Typed,
     WindowEnd,
     exactly_one_of,
@@ -67,13 +68,24 @@ _ADA: Final[JsonDict] = {
 }
 
 
+def _one_name(last_name: str, info: ValidationInfo) -> str:
+    """One name is enough."""
+    if not last_name and not info.data.get("first_name", "unknown"):
+        raise PydanticCustomError(ACROSS, "must have a firstName or a lastName")
+    return last_name
+
+
 class AgentVerificationBody(RequestBody):
     """A new agent verification: with ``organisationId`` or, if there is none yet, ``validationRequestId``."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_ADA]})
 
-    first_name: Annotated[Text255, Typed]
-    last_name: Annotated[Text255, Typed]
+    first_name: Annotated[Annotated[str, Field(max_length=255)], Typed] = Field(
+        description="First name. It can be empty if there is a last name."
+    )
+    last_name: Annotated[Annotated[str, Field(max_length=255)], Typed, AfterValidator(_one_name)] = Field(
+        description="Last name. It can be empty if there is a first name."
+    )
     email: Annotated[EmailAddress, Field(examples=["ada@example.org"])]
     organisation_id: Annotated[str, IdString("organisation")] | None = None
     validation_request_id: Annotated[

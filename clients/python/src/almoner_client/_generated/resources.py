@@ -177,8 +177,8 @@ class AgentVerificationsResource:
 
         Needs a secret key with the scope `agent_verifications:write`.
 
-        first_name: First name.
-        last_name: Last name.
+        first_name: First name. It can be empty if there is a last name.
+        last_name: Last name. It can be empty if there is a first name.
         email: Email address.
         organisation_id: The organisation.
         validation_request_id: The validation request.

@@ -145,17 +145,19 @@ def find_unlisted_nonprofit_problems(unlisted_nonprofit: UnlistedNonprofit) -> P
     return problems
 
 
-def find_applicant_problems(applicant: ApplicantDetails, *, named: bool = True) -> Problems:
+def find_applicant_problems(
+    applicant: ApplicantDetails, *, named: bool = True, family_name_first: bool = False
+) -> Problems:
     """Find problems of the entered applicant details.
 
-    ``named``: whether names are required. The email address always is: without it nobody can be notified of what is
-    missing or decided.
+    ``named``: whether a name is required; one is enough. ``family_name_first``: the order of the page. The email
+    address always is required: without it nobody can be notified of what is missing or decided.
     """
     problems: Problems = {}
+    if named and not (applicant.first_name or applicant.last_name):
+        problems["last_name" if family_name_first else "first_name"] = "give.problem.name.missing"
     for field, value in (("first_name", applicant.first_name), ("last_name", applicant.last_name)):
-        if named and not value:
-            problems[field] = f"give.problem.{field}.missing"
-        elif len(value) > _MAX_LENGTH:
+        if len(value) > _MAX_LENGTH:
             problems[field] = f"give.problem.{field}.too_long"
     problems |= find_email_problems(applicant.email)
     if len(applicant.title) > _MAX_LENGTH:

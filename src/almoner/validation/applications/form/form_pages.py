@@ -12,7 +12,7 @@ from starlette.routing import Route
 from almoner.kit.errors import NotFound
 from almoner.kit.text import clean_text
 from almoner.platform.database.transactions import Database
-from almoner.platform.pages import link_sessions
+from almoner.platform.pages import formats, link_sessions
 from almoner.platform.pages.rendering import PageRenderer
 from almoner.platform.ratelimit import RateLimiter
 from almoner.validation.applications.form import drafts, service, submit, view_models
@@ -175,7 +175,8 @@ class FormPages(FormPagesBase):
         form = await self.read_form(opened)
         given = ApplicantDetails(*(_text(form, field) for field in ("first_name", "last_name", "email", "title")))
         named = drafts.requires_names(opened.application.configuration)
-        if problems := drafts.find_applicant_problems(given, named=named):
+        family_name_first = formats.is_family_name_first(opened.form_context.language.locale)
+        if problems := drafts.find_applicant_problems(given, named=named, family_name_first=family_name_first):
             return self.views.applicant_page(opened.form_context, given, problems)
         return self.redirect_to_next_step(
             await self.save_step(opened, "person", lambda draft: replace(draft, person=given)), "person"

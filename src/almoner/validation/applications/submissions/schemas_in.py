@@ -138,8 +138,8 @@ class ValidationSubmissionBody(RequestBody):
         None,
         description="Language of emails and pages (RFC 5646). With only an organisationId, the default is English.",
     )
-    first_name: _Text | None = None
-    last_name: _Text | None = None
+    first_name: _Optional = None
+    last_name: _Optional = None
     email: EmailAddress | None = None
     title: Annotated[str, Field(max_length=255), Typed] | None = Field(None, description="Job title.")
     suggested_activity_sub_tags: list[_SubTagId] = Field(

@@ -178,16 +178,11 @@ def _problems(submission_input: SubmissionInput, configuration: Configuration) -
         missing = (submission_input.details or NonprofitInput()).missing_fields() + ([] if stated_in else ["language"])
         wrong += [f"body.{name} is required without an organisationId" for name in missing]
     if configuration.runs_check("agent_verification"):
-        stated = {
-            "firstName": submission_input.first_name,
-            "lastName": submission_input.last_name,
-            "email": submission_input.email,
-        }
-        wrong += [
-            f"body.{name} is required: the configuration verifies the agent"
-            for name, value in stated.items()
-            if not value
-        ]
+        verified = "is required: the configuration verifies the agent"
+        if not (submission_input.first_name or submission_input.last_name):
+            wrong.append(f"body.firstName or lastName {verified}")
+        if not submission_input.email:
+            wrong.append(f"body.email {verified}")
     if submission_input.metadata:
         wrong += metadata_rules.find_metadata_problems(submission_input.metadata)
     answers = submission_input.partner_fields or {}
