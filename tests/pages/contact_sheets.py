@@ -1,10 +1,11 @@
-"""Pictures of the main pages in four languages, both colour schemes and three widths, a sheet of each language.
+"""Pictures of the main pages in four languages, both colour schemes and three widths, sheets of each language.
 
-``python -m tests.pages.contact_sheets FOLDER [LANGUAGE ...]``
+``python -m tests.pages.contact_sheets FOLDER [LANGUAGE ...] [donors | applicants | members ...]``
 """
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -26,6 +27,7 @@ LANGUAGES: Final = ("en", "de", "ar", "ja")
 WIDTHS: Final = (320, 768, 1280)
 SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
 CELL: Final = (300, 620)
+COLOURS: Final = 64
 SETTLED: Final = "() => Promise.allSettled(document.getAnimations().map(moving => moving.finished))"
 
 
@@ -63,7 +65,7 @@ class Sheet:
         if wide or weight > HEAVIEST or requests > MOST_REQUESTS:
             self.heavy.append(f"{self.language} {name}: {weight} bytes, {requests} requests, too wide at {wide}")
 
-    def save(self, folder: Path, rows: int = 4) -> None:
+    def save(self, folder: Path, audience: str, rows: int = 4) -> None:
         """The sheet as pictures of some rows."""
         width, height = CELL
         for first in range(0, len(self.rows), rows):
@@ -78,11 +80,12 @@ class Sheet:
                     sheet.paste(
                         small.crop((0, 0, width - 6, min(height, small.height))), (x * width, y * (height + 16) + 14)
                     )
-            sheet.save(folder / f"{self.language}-{first // rows + 1}.png")
+            plain = sheet.quantize(COLOURS)
+            plain.save(folder / f"{audience}-{self.language}-{first // rows + 1}.png", optimize=True)
 
 
-async def main(folder: Path, languages: tuple[str, ...]) -> None:
-    """All sheets."""
+async def main(folder: Path, languages: Sequence[str], audiences: Sequence[str]) -> None:
+    """All sheets of these languages and audiences."""
     with postgres.running_server(cluster.folder()) as server, our_fonts():
         async with (
             database.copied(server) as made,
@@ -90,11 +93,12 @@ async def main(folder: Path, languages: tuple[str, ...]) -> None:
             open_site(made, browser, bank_accounts=folder / "accounts.toml") as site,
         ):
             for language in languages:
-                sheet = Sheet(language)
-                for walk in (donors, errors, applicants, members):
-                    await walk(site, sheet)
-                sheet.save(folder)
-                print("\n".join(sheet.heavy) or f"{language}: none is too wide or heavy", flush=True)
+                for audience in audiences:
+                    sheet = Sheet(language)
+                    for walk in WALKS[audience]:
+                        await walk(site, sheet)
+                    sheet.save(folder, audience)
+                    print("\n".join(sheet.heavy) or f"{language}: none is too wide or heavy", flush=True)
 
 
 async def donors(site: Site, sheet: Sheet) -> None:
@@ -102,13 +106,14 @@ async def donors(site: Site, sheet: Sheet) -> None:
     made = await site.session(
         language=sheet.language, currency="USD", name="Neighbourhood Food Bank", city="Washington"
     )
+    email = f"amina.{sheet.language}@example.org"
     async with donor(site, sheet) as page:
         await page.goto(made["url"])
         await sheet.take(page, "give")
         await page.locator("form button[type=submit]").first.click()
         await sheet.take(page, "give, nothing filled in")
         await page.locator("#amount-2500").check()
-        for name, text in {"first_name": "Amina", "last_name": "El-Sayed", "email": "amina@example.org"}.items():
+        for name, text in {"first_name": "Amina", "last_name": "El-Sayed", "email": email}.items():
             await page.locator(f"#{name}").fill(text)
         await page.locator("form button[type=submit]").first.click()
         await sheet.take(page, "card")
@@ -120,7 +125,7 @@ async def donors(site: Site, sheet: Sheet) -> None:
     await site.service.drain()
     [mail] = [
         one
-        for one in data(await site.api.get("/v1/sandbox/mailbox", to="amina@example.org"))
+        for one in data(await site.api.get("/v1/sandbox/mailbox", to=email))
         if any("/gift?" in link for link in one["links"])
     ][:1]
     async with donor(site, sheet) as page:
@@ -213,8 +218,11 @@ def donor(site: Site, sheet: Sheet) -> Any:
     return site.donor(locale=sheet.language, viewport={"width": 1280, "height": 900})
 
 
+WALKS: Final = {"donors": (donors, errors), "applicants": (applicants,), "members": (members,)}
+
 if __name__ == "__main__":
-    target = Path(sys.argv[1])
+    target, chosen = Path(sys.argv[1]), sys.argv[2:]
     target.mkdir(parents=True, exist_ok=True)
     (target / "accounts.toml").write_text(bank.OWN)
-    asyncio.run(main(target, tuple(sys.argv[2:]) or LANGUAGES))
+    known = [one for one in chosen if one in WALKS]
+    asyncio.run(main(target, [one for one in chosen if one not in WALKS] or LANGUAGES, known or [*WALKS]))
