@@ -4,6 +4,7 @@ import asyncio
 import base64
 import errno
 import os
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -19,8 +20,9 @@ from almoner.cli.failures import explain_error
 from almoner.platform.database.postgres import PostgresServer
 from tests.support import forks
 from tests.support.database import TestDatabase, unmigrated
-from tests.support.running import free_port
+from tests.support.running import folder, free_port
 from tests.support.service import Service, serving
+from tests.support.small_disk import fill, small_disk
 
 OTHER_KEY = base64.b64encode(b"another key that is 32 bytes long"[:32]).decode()
 
@@ -95,6 +97,63 @@ async def test_a_wrong_master_key_does_not_start(service: Service, tmp_path: Pat
         *command, database_url=service.database.dsn, master_key=OTHER_KEY, data_dir=str(tmp_path), port=port
     )
     assert line.startswith("ALMONER_MASTER_KEY is not the key that this database was written with")
+
+
+async def test_an_unreachable_database(tmp_path: Path) -> None:
+    nobody_there = free_port()
+    url = f"postgresql://role:hush@127.0.0.1:{nobody_there}/almoner"
+    for command in (("run",), ("migrate",), ("partners", "list")):
+        line = await failed(*command, database_url=url, data_dir=str(tmp_path), port=str(free_port()))
+        assert f"127.0.0.1:{nobody_there} (ALMONER_DATABASE_URL) cannot be reached" in line
+        assert "hush" not in line
+
+
+async def test_a_database_of_another_form_than_the_code(empty_database: TestDatabase, tmp_path: Path) -> None:
+    given = {"database_url": empty_database.dsn, "owner_database_url": empty_database.owner_dsn}
+    given |= {"data_dir": str(tmp_path), "port": str(free_port())}
+    owner = await asyncpg.connect(empty_database.owner_dsn)
+    await owner.execute("delete from compatible_revision")
+    for revision, said in (
+        ("r9999", "The database is at revision r9999, newer than this version of Almoner"),
+        ("r0001", "The database is at revision r0001, from before Almoner 0.1.0, and cannot be carried over"),
+    ):
+        await owner.execute("update alembic_version set version_num = $1", revision)
+        for command in ("run", "serve", "worker", "migrate"):
+            assert said in await failed(command, **given)
+    await owner.close()
+
+
+async def test_a_disk_too_small_for_the_database() -> None:
+    with folder("small") as made, small_disk(made / "disk", 100) as data:
+        line = await failed("run", data_dir=str(data), port=str(free_port()))
+    assert re.match(r"No room for the database in .*: free 300 MB, or set ALMONER_DATA_DIR", line)
+
+
+async def test_a_disk_that_is_full_at_a_later_start() -> None:
+    with folder("full") as made, small_disk(made / "disk", 350) as data:
+        given = {"data_dir": str(data), "port": str(free_port())}
+        status, printed = await asyncio.to_thread(forks.run, ("migrate",), environment(**given))
+        assert status == 0, printed
+        fill(data / "filler")
+        assert "No room for the database" in await failed("run", **given)
+
+
+async def test_settings_of_production_are_told_all_at_once() -> None:
+    given = environment(environment="production", port="none")
+    status, printed = await asyncio.to_thread(forks.run, ("serve",), given)
+    assert status > 0
+    assert set(re.findall(r"^  (ALMONER_[A-Z_]+)", printed, re.MULTILINE)) == {
+        "ALMONER_PORT",
+        "ALMONER_DATABASE_URL",
+        "ALMONER_MASTER_KEY",
+        "ALMONER_API_URL",
+        "ALMONER_PAGES_URL",
+        "ALMONER_WEBHOOK_SOURCE_ADDRESSES",
+        "ALMONER_MAIL_URL",
+        "ALMONER_MAIL_FROM",
+        "ALMONER_PRIVACY_URL",
+        "ALMONER_CONTACT_EMAIL",
+    }
 
 
 async def test_migrate_names_the_owners_setting(postgres_server: PostgresServer, tmp_path: Path) -> None:

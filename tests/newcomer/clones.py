@@ -175,6 +175,31 @@ def clone(into: Path, account: str | None) -> Clone:
     return Clone(into, account)
 
 
+def private(folder: Path) -> Clone:
+    """A clone of whoever runs the tests in a folder that nobody else may enter: a long path, a strict umask."""
+    folder.mkdir(mode=0o700)
+    made = clone(lengthen(folder, 150), None)
+    made.umask = 0o077
+    return made
+
+
+def share_environment(given: Clone, taken: Clone) -> None:
+    """Give a clone what ``tools/bootstrap service`` has made in another, on the same files."""
+    environment = taken.path / ".venv"
+    shutil.copytree(given.path / ".venv", environment, copy_function=os.link, symlinks=True)
+    naming = [*environment.glob("bin/*"), *environment.glob("lib/*/site-packages/*.pth"), environment / "pyvenv.cfg"]
+    for file in (*naming, environment / "place"):
+        if not file.is_symlink() and str(given.path).encode() in (content := file.read_bytes()):
+            mode = file.stat().st_mode
+            file.unlink()  # the other keeps its own
+            file.write_bytes(content.replace(bytes(given.path), bytes(taken.path)))
+            file.chmod(mode)
+    made = environment / "made-service"
+    made.unlink()
+    command = "(pwd -P; cat requirements/pip.txt requirements/service.txt pyproject.toml) | cksum"
+    made.write_text(subprocess.check_output(["/bin/sh", "-c", command], cwd=taken.path, text=True))
+
+
 def lengthen(folder: Path, characters: int) -> Path:
     """A path below the folder with this many characters."""
     missing = characters - len(str(folder)) - 1

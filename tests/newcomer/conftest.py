@@ -30,34 +30,34 @@ def place() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def private(place: Path) -> Iterator[Clone]:
-    """A clone of whoever runs the tests (root in CI): a 0700 folder above, 150 characters of path, a strict umask."""
-    closed = place / "closed"
-    closed.mkdir(mode=0o700)
-    made = clones.clone(clones.lengthen(closed, 150), None)
-    made.umask = 0o077
-    yield made
-    made.remove()
-
-
-@pytest.fixture(scope="session")
 def ordinary(place: Path) -> Iterator[Clone]:
-    """A clone of somebody without rights: another account when root runs the tests."""
+    """A clone of somebody without rights, another account when root runs the tests: with 150 characters of path."""
     account = clones.ORDINARY_USER if os.geteuid() == 0 else None
     folder = place / "ordinary"
     folder.mkdir()
     if account:
         shutil.chown(folder, account)
-    made = clones.clone(folder / "almoner", account)
+    made = clones.clone(clones.lengthen(folder, 150), account)
     yield made
     made.remove()
 
 
 @pytest.fixture(scope="session")
-def installed(private: Clone) -> Clone:
-    """A clone with its environment, as `make run` makes it before it starts anything."""
-    with private.started("tools/bootstrap", "service") as installing:
+def private(place: Path) -> Iterator[Clone]:
+    """A clone of whoever runs the tests (root in CI): a 0700 folder above, 150 characters of path, a strict umask."""
+    made = clones.private(place / "closed")
+    yield made
+    made.remove()
+
+
+@pytest.fixture(scope="session")
+def installed(private: Clone, ordinary: Clone) -> Clone:
+    """That clone with the environment that the ordinary one has installed for itself."""
+    with ordinary.started("tools/bootstrap", "service") as installing:
         assert installing.process.wait(clones.FIRST_START_SECONDS) == 0, installing.printed
+    clones.share_environment(ordinary, private)
+    found = private.run("tools/bootstrap", "service")
+    assert (found.returncode, found.stdout) == (0, ""), found.stdout
     return private
 
 
