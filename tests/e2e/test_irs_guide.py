@@ -37,6 +37,7 @@ def write_files(folder: Path) -> None:
             zipped.write(ROOT / "tests" / "data" / "us_irs_lists" / excerpt, f"data-download-{name}.txt")
 
 
+@pytest.mark.long
 async def test_the_commands_of_the_guide_do_what_it_says(
     alone: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

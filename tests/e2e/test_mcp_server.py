@@ -101,6 +101,7 @@ async def test_tools_are_listed_with_the_fields_of_the_api(client: Client) -> No
     await assert_listed(client)
 
 
+@pytest.mark.long
 async def test_an_assistant_of_the_former_protocol_is_told_the_same(sandbox: Running) -> None:
     async with assistant(sandbox.base_url, sandbox.secret_key, "legacy") as client:
         await assert_listed(client)

@@ -18,7 +18,7 @@ from tests.support.eventually import eventually
 from tests.support.running import ALMONER
 from tests.support.service import Service, serving
 
-PER_SECOND = 100
+PER_SECOND = 25
 ACTIVATE = """
 import os, sys
 os.dup2(int(sys.argv[1]), 3)

@@ -3,7 +3,7 @@
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +23,7 @@ from tests.support.figures import Figures
 from tests.support.running import ALMONER, folder, free_port
 
 _SECONDS = 240
-AT_ONCE = 2
+SANDBOXES = ("run", "run")
 _ALIVE = "select count(*) from process where last_seen_at > started_at"
 
 
@@ -100,29 +100,33 @@ async def test_all_that_start_at_the_same_moment_live_and_start_a_killed_databas
     fresh: Path, figures: Figures
 ) -> None:
     folders = [fresh / str(number) for number in range(figures.count(1, 10))]
-    for data_dir in folders:
-        await _sandboxes_in_a_fresh_folder(data_dir)
-    here = folders[-1]
-    with postgres.running_server(here) as server, _started(here, "serve", "worker", "worker") as started:
+    for data_dir in folders[1:]:
+        with _started(data_dir, *SANDBOXES) as started, postgres.running_server(data_dir) as server:
+            await eventually(partial(_live, server, started), within=_SECONDS)
+    for commands in (SANDBOXES, *([("serve", "worker", "worker")] if figures.soak else [])):
+        await _live_over_a_killed_database(folders[0], commands)
+
+
+async def _live_over_a_killed_database(here: Path, commands: Sequence[str]) -> None:
+    """Each makes the files of the database, migrates it and loads the samples, where the other has not.
+
+    A database that is killed is started again; one that cannot be ends them.
+    """
+    with _started(here, *commands) as started, postgres.running_server(here) as server:
         await eventually(lambda: _live(server, started), within=_SECONDS)
         await eventually(lambda: _ready(started[0]), within=_SECONDS)
         killed = _postmaster(server)
         os.kill(killed, signal.SIGKILL)
         await eventually(lambda: _runs_again(server, killed), within=_SECONDS)
         await eventually(lambda: _ready(started[0]), within=_SECONDS)
-        assert [one.process.poll() for one in started] == [None, None, None]
-        for file in server.home.glob("pg*/global/pg_control"):
-            file.rename(file.with_name("lost"))
+        assert not any(one.process.poll() for one in started)
+        (control,) = server.home.glob("pg*/global/pg_control")
+        lost = control.rename(control.with_name("lost"))
         os.kill(_postmaster(server), signal.SIGKILL)
         for one in started:
             assert "The embedded PostgreSQL" in one.printed()
             assert one.process.returncode == 1
-
-
-async def _sandboxes_in_a_fresh_folder(data_dir: Path) -> None:
-    """Each makes the files of the database, migrates it and loads the samples, where the other has not."""
-    with _started(data_dir, *["run"] * AT_ONCE) as started, postgres.running_server(data_dir) as server:
-        await eventually(partial(_live, server, started), within=_SECONDS)
+        lost.rename(control)
 
 
 def test_a_copy_of_the_programs_that_lacks_a_file_is_made_anew(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from tests.support.database import TestDatabase
 from tests.support.eventually import eventually
 from tests.support.running import free_port
 from tests.support.service import Service, serving
+from tests.support.terminal import terminal
 from tests.support.workers import start_worker
 
 FINISHED = r'almoner_jobs_total\{[^}]*"documents.delete_orphaned"[^}]*\} [1-9]'
@@ -100,8 +101,7 @@ async def test_a_warning_is_logged_for_each_host_and_measured(service: Service) 
 async def test_a_busy_port_of_a_worker_is_named(service: Service, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        process = start_worker(service, tmp_path, WORKER_PORT=str(port), HOST="127.0.0.1")
-        assert await asyncio.to_thread(process.wait, 60) == 1
-    said = (tmp_path / "worker.log").read_text()
+        status, said = await terminal(service, tmp_path, worker_port=str(port), host="127.0.0.1")("worker")
+    assert status == 1
     assert said.startswith(f"Port {port} (ALMONER_WORKER_PORT) is in use: ")
     assert "ALMONER_WORKER_PORT=" in said

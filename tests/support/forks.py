@@ -9,6 +9,7 @@ import atexit
 import gc
 import json
 import os
+import runpy
 import signal
 import socket
 import subprocess
@@ -29,7 +30,10 @@ _STREAMS: Final = 3
 
 
 def run(words: Sequence[str], environment: Mapping[str, str], typed: str = "") -> tuple[int, str]:
-    """Run a command; returns (exit status as in a shell, output). ``typed``: short standard input."""
+    """Run a command; returns (exit status, negative for a signal; output). ``typed``: short standard input.
+
+    If the words begin with ``-m``, run that module, as ``python -m`` does.
+    """
     ours, other = socket.socketpair()
     stdin, feeding = os.pipe()
     printing, stdout = os.pipe()
@@ -118,7 +122,11 @@ def main() -> None:
     assert threading.active_count() == 1, "a copy has one thread"
     gc.freeze()  # garbage collection skips what is loaded, in every copy
     if _next(socket.socket(fileno=int(sys.argv[1]))):
-        terminal.main()
+        if sys.argv[1:2] == ["-m"]:
+            sys.argv[:] = sys.argv[2:]
+            runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+        else:
+            terminal.main()
 
 
 if __name__ == "__main__":
