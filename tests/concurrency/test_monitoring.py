@@ -3,12 +3,10 @@
 import asyncio
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
-
-import pytest
 
 from almoner.kit.errors import Problem
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
@@ -26,9 +24,8 @@ from almoner.validation.ongoing.monitoring import service as monitoring
 from almoner.validation.ongoing.monitoring.domain import SUBSCRIPTION, MonitoringResults
 from almoner.validation.requests import service as validation_requests
 from tests.support import factories, validation
-from tests.support.database import TestDatabase
 from tests.support.figures import Figures
-from tests.support.service import Service, Tenant, serving
+from tests.support.service import Service, Tenant
 from tests.support.watchlists import Lists, listing
 
 WRITERS = 8
@@ -110,12 +107,6 @@ class Tries:
         """Them, by how often they are tried."""
         often: dict[Step, int] = {self.create: 4, self.evaluate: 6, self.choose: 1, self.cancel: 1, self.decide: 1}
         return {**often, self.judge: 2, self.configure: 1, self.load: 1, self.work: 2}
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 async def test_s1_eight_writers_at_random(alone: Service, tmp_path: Path, figures: Figures) -> None:

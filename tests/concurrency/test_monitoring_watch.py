@@ -14,20 +14,13 @@ from almoner.validation.ongoing.monitoring import monitoring_evaluation
 from almoner.validation.ongoing.monitoring import service as monitoring
 from tests.support import factories, validation
 from tests.support.client import Client
-from tests.support.database import TestDatabase
 from tests.support.eventually import eventually
 from tests.support.monitoring import cancelled, looked, shown, statuses, subscribe, told
-from tests.support.service import Service, Tenant, serving
+from tests.support.service import Service, Tenant
 from tests.support.watchlists import Lists, listing
 
 AQSA = "AL-MASJED AL-AQSA CHARITY FOUNDATION"
 WAITING = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 @pytest.fixture

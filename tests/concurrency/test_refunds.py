@@ -21,13 +21,12 @@ from tests.support import giving as givings
 from tests.support import payouts as support
 from tests.support import refunds as back
 from tests.support.client import Client, data
-from tests.support.database import TestDatabase
 from tests.support.eventually import eventually
 from tests.support.fake_provider import FakeProvider
 from tests.support.giving import gift
 from tests.support.payouts import payouts, run, uuid_of, verified
 from tests.support.reports import imported, report
-from tests.support.service import Service, serving
+from tests.support.service import Service
 
 GIFTS = 6
 AMOUNT = 1000
@@ -55,38 +54,37 @@ async def test_a_gift_that_comes_into_a_payout_in_the_same_moment_goes_back_all_
     assert [one.money.minor for one in await back.of(service, made)] == [1000]
 
 
-async def test_m4_refunds_payouts_reports_and_reassignments_at_once(empty_database: TestDatabase) -> None:
-    async with serving(empty_database) as service:
-        api = service.client((await service.tenant()).secret)
-        nonprofits = [await factories.nonprofit(service) for _ in range(2)]
-        for nonprofit in nonprofits:
-            await verified(service, api, nonprofit)
-        provider = FakeProvider(name="at_once")
-        for n in range(GIFTS):
-            giving = await givings.open_session(service, api, organisation=nonprofits[n % 2])
-            giving.provider = provider
-            await giving.begin(gift(AMOUNT))
-            provider.pay_with_card(list(provider.payments)[-1])
-            await giving.come_back()
-        gifts = data(await api.get("/v1/donations"))
-        lines = [("payment", payment, AMOUNT / 100, FEE / 100) for payment in provider.payments]
-        chance = random.Random(11)
-        for _ in range(5):
-            await asyncio.gather(
-                *(part(service, provider, made, chance) for made in gifts),
-                *(reassign(service, made, chance.choice(nonprofits)) for made in gifts),
-                *(run(service) for _ in range(2)),
-                imported(service, report(*chance.sample(lines, 4)), "at_once"),
-                give_back_all(service, api),
-            )
-            assert await books.balanced(service)
-        await imported(service, report(*lines), "at_once")
-        await service.drain()
-        await run(service)
-        await adds_up(service, api, provider, nonprofits)
-        await service.drain()
-        assert (await selfcheck.run_selfcheck(service.db, CHECKS)).findings == ()
-        await api.close()
+async def test_m4_refunds_payouts_reports_and_reassignments_at_once(alone: Service) -> None:
+    api = alone.client((await alone.tenant()).secret)
+    nonprofits = [await factories.nonprofit(alone) for _ in range(2)]
+    for nonprofit in nonprofits:
+        await verified(alone, api, nonprofit)
+    provider = FakeProvider(name="at_once")
+    for n in range(GIFTS):
+        giving = await givings.open_session(alone, api, organisation=nonprofits[n % 2])
+        giving.provider = provider
+        await giving.begin(gift(AMOUNT))
+        provider.pay_with_card(list(provider.payments)[-1])
+        await giving.come_back()
+    gifts = data(await api.get("/v1/donations"))
+    lines = [("payment", payment, AMOUNT / 100, FEE / 100) for payment in provider.payments]
+    chance = random.Random(11)
+    for _ in range(5):
+        await asyncio.gather(
+            *(part(alone, provider, made, chance) for made in gifts),
+            *(reassign(alone, made, chance.choice(nonprofits)) for made in gifts),
+            *(run(alone) for _ in range(2)),
+            imported(alone, report(*chance.sample(lines, 4)), "at_once"),
+            give_back_all(alone, api),
+        )
+        assert await books.balanced(alone)
+    await imported(alone, report(*lines), "at_once")
+    await alone.drain()
+    await run(alone)
+    await adds_up(alone, api, provider, nonprofits)
+    await alone.drain()
+    assert (await selfcheck.run_selfcheck(alone.db, CHECKS)).findings == ()
+    await api.close()
 
 
 async def adds_up(service: Service, api: Client, provider: FakeProvider, nonprofits: list[str]) -> None:

@@ -1,30 +1,20 @@
 """Whoever is compared while a list changes is met by its next version: nobody falls between the two."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
-
-import pytest
 
 from almoner.platform.database.transactions import ALL_PARTNERS, Tx
 from almoner.screening.screenings.domain import ScreenedSubject, SubjectDetails
 from almoner.screening.screenings.service import Screener
 from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewNotOpen
 from almoner.validation.ongoing.matches import service as matches
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.watchlists import Lists, listing
 
 AQSA, OTHER = "AL-MASJED AL-AQSA CHARITY FOUNDATION", "ZAVOD IMENI DEGTYAREVA"
 SUBJECTS = 12
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 async def look(service: Service, screener: Screener, who: ScreenedSubject) -> None:

@@ -2,11 +2,13 @@
 
 Starting one is quick, but in a new database every statement is planned and every catalogue read again, which takes most
 of a short test. So one service stays, and what a test left is removed: rows, moved clocks, log lines, heads of the
-audit chains.
+audit chains, documents.
 """
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Final
 
 import asyncpg
@@ -14,7 +16,8 @@ import asyncpg
 from tests.support import card_numbers
 from tests.support.service import Service
 
-# Rows created by migrations and the service's start are saved, and restored if a test changed them.
+# Rows created by migrations and the service's start are saved, and restored if a test changed them. The row of the
+# deployment stays as it is: if another transaction wrote it, the database would count as restored from a dump.
 _REMEMBER: Final = """
 do $$
 declare
@@ -47,7 +50,7 @@ begin
         select t.oid::regclass::text, c.columns
         from pg_class t left join kept.columns c on c.name = t.oid::regclass::text
         where t.relnamespace in ('public'::regnamespace, 'provider_test'::regnamespace) and t.relkind = 'r'
-            and pg_relation_size(t.oid) > 0
+            and pg_relation_size(t.oid) > 0 and t.oid <> 'deployment'::regclass
     loop
         if same is null then
             execute format('delete from %s', name);
@@ -78,11 +81,17 @@ class Emptied:
         yield self._service
         found = [*await card_numbers.seen_by(self._superuser), *card_numbers.in_lines(self._service.lines)]
         await self._superuser.execute(_EMPTY)
-        for heads in self._service.services.settings.audit_heads_folder.iterdir():
-            heads.unlink()
+        self._remove_files()
         self._service.lines.clear()
         self._service.clock.set_back()
         assert found == [], f"card numbers: {found}"
+
+    def _remove_files(self) -> None:
+        """Heads, and documents with what lies in their trash; the storage still knows whose it is."""
+        settings = self._service.services.settings
+        documents = Path(settings.documents_url or os.devnull)
+        for left in (*settings.audit_heads_folder.iterdir(), *documents.glob("??/*"), *documents.glob("trash/*/*")):
+            left.unlink()
 
 
 @asynccontextmanager

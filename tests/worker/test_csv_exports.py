@@ -30,9 +30,8 @@ from almoner.platform.pages.translations import TranslationCatalogues
 from almoner.validation.applications.documents import jobs as documents_jobs
 from tests.support import factories
 from tests.support.client import Client, data
-from tests.support.database import TestDatabase
 from tests.support.members import Desk, desk
-from tests.support.service import Service, Tenant, serving
+from tests.support.service import Service, Tenant
 
 DONOR = "kept@example.org"
 
@@ -78,18 +77,17 @@ class Ground:
 
 
 @asynccontextmanager
-async def ground(database: TestDatabase) -> AsyncIterator[Ground]:
+async def ground(service: Service) -> AsyncIterator[Ground]:
     """The ground."""
-    async with serving(database) as service:
-        tenant = await service.tenant()
-        made = Ground(service, tenant, service.client(tenant.secret), await desk(service, tenant, "finance"))
-        yield made
-        await made.finance.close()
-        await made.api.close()
+    tenant = await service.tenant()
+    made = Ground(service, tenant, service.client(tenant.secret), await desk(service, tenant, "finance"))
+    yield made
+    await made.finance.close()
+    await made.api.close()
 
 
-async def test_a_file_is_prepared_and_a_link_to_it_mailed(empty_database: TestDatabase) -> None:
-    async with ground(empty_database) as here:
+async def test_a_file_is_prepared_and_a_link_to_it_mailed(alone: Service) -> None:
+    async with ground(alone) as here:
         await factories.donation(here.service, here.api, email=DONOR, firstName="=HYPERLINK(1)")
         await factories.donation(here.service, here.api, email="left@example.org")
         await here.request(query="email=kept%40example.org")
@@ -115,8 +113,8 @@ async def test_a_file_is_prepared_and_a_link_to_it_mailed(empty_database: TestDa
         assert viewed == 2, "by the job, and by the download of the list"
 
 
-async def test_nobody_else_gets_it_and_whoever_may_not_see_it_any_more(empty_database: TestDatabase) -> None:
-    async with ground(empty_database) as here:
+async def test_nobody_else_gets_it_and_whoever_may_not_see_it_any_more(alone: Service) -> None:
+    async with ground(alone) as here:
         await factories.donation(here.service, here.api, email=DONOR)
         await here.request()
         await here.service.drain()
@@ -140,8 +138,8 @@ async def test_nobody_else_gets_it_and_whoever_may_not_see_it_any_more(empty_dat
             await browser.close()
 
 
-async def test_after_seven_days_the_link_ends_and_the_file_is_deleted(empty_database: TestDatabase) -> None:
-    async with ground(empty_database) as here:
+async def test_after_seven_days_the_link_ends_and_the_file_is_deleted(alone: Service) -> None:
+    async with ground(alone) as here:
         await here.request()
         await here.service.drain()
         here.service.clock.advance(timedelta(days=7) - timedelta(minutes=1))
@@ -156,8 +154,8 @@ async def test_after_seven_days_the_link_ends_and_the_file_is_deleted(empty_data
         assert (await here.rows(), here.files()) == ([], [])
 
 
-async def test_the_sweep_of_the_storage_leaves_it_there(empty_database: TestDatabase) -> None:
-    async with ground(empty_database) as here:
+async def test_the_sweep_of_the_storage_leaves_it_there(alone: Service) -> None:
+    async with ground(alone) as here:
         await here.request()
         await here.service.drain()
         [file] = here.files()
@@ -169,8 +167,8 @@ async def test_the_sweep_of_the_storage_leaves_it_there(empty_database: TestData
         assert here.files() == [file]
 
 
-async def test_what_was_cut_off_starts_over_and_leaves_no_half_file(empty_database: TestDatabase) -> None:
-    async with ground(empty_database) as here:
+async def test_what_was_cut_off_starts_over_and_leaves_no_half_file(alone: Service) -> None:
+    async with ground(alone) as here:
         organisation = await factories.nonprofit(here.service)
         for _ in range(120):
             await factories.direct(here.service, here.api, organisation=organisation, firstName="Ada", email=DONOR)
@@ -196,8 +194,8 @@ async def test_what_was_cut_off_starts_over_and_leaves_no_half_file(empty_databa
         assert len(here.files()) == 1
 
 
-async def test_a_partner_has_so_many_files_and_no_more(empty_database: TestDatabase) -> None:
-    async with ground(empty_database) as here:
+async def test_a_partner_has_so_many_files_and_no_more(alone: Service) -> None:
+    async with ground(alone) as here:
         for _ in range(exports.MOST_EXPORTS):
             await here.request()
         await here.finance.get(f"{here.finance.home}/exports?list=/donations")
@@ -207,8 +205,8 @@ async def test_a_partner_has_so_many_files_and_no_more(empty_database: TestDatab
         assert len(await here.rows()) == exports.MOST_EXPORTS
 
 
-async def test_a_download_of_more_records_leads_to_the_page_that_prepares_it(empty_database: TestDatabase) -> None:
-    async with ground(empty_database) as here:
+async def test_a_download_of_more_records_leads_to_the_page_that_prepares_it(alone: Service) -> None:
+    async with ground(alone) as here:
         nonprofit = here.service.db.deployment.ids.parse("organisation", await factories.nonprofit(here.service))
         owner = await asyncpg.connect(here.service.database.owner_dsn)
         await owner.execute(

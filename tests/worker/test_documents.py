@@ -107,17 +107,23 @@ def orphan(file: Path, head: str, mark: str | None = None) -> Path:
 
 
 @asynccontextmanager
-async def ground(database: TestDatabase, *, scanner_url: str | None = None) -> AsyncIterator[Ground]:
+async def ground(service: Service) -> AsyncIterator[Ground]:
+    """The ground."""
+    api, anonymous = service.client((await service.tenant()).secret), service.client(None)
+    yield Ground(service, api, anonymous, await requested(api))
+    await api.close()
+    await anonymous.close()
+
+
+@asynccontextmanager
+async def scanned(database: TestDatabase, scanner_url: str) -> AsyncIterator[Ground]:
     """The ground, with this scanner."""
-    async with serving(database, scanner_url=scanner_url) as service:
-        api, anonymous = service.client((await service.tenant()).secret), service.client(None)
-        yield Ground(service, api, anonymous, await requested(api))
-        await api.close()
-        await anonymous.close()
+    async with serving(database, scanner_url=scanner_url) as service, ground(service) as made:
+        yield made
 
 
 async def test_u5_nobody_downloads_before_the_scanner_finds_it_clean(empty_database: TestDatabase) -> None:
-    async with clamd.running() as scanner, ground(empty_database, scanner_url=scanner.url) as here:
+    async with clamd.running() as scanner, scanned(empty_database, scanner.url) as here:
         clean, infected = await here.hand_in(), await here.hand_in(INFECTED)
         assert (await here.download(clean), await here.download(infected)) == (409, 409)
         assert await here.statuses() == ["pending", "pending"]
@@ -132,7 +138,7 @@ async def test_u5_nobody_downloads_before_the_scanner_finds_it_clean(empty_datab
 
 
 async def test_u5_what_a_scanner_cannot_look_into_or_is_gone_is_unreadable(empty_database: TestDatabase) -> None:
-    async with clamd.running() as scanner, ground(empty_database, scanner_url=scanner.url) as here:
+    async with clamd.running() as scanner, scanned(empty_database, scanner.url) as here:
         scanner.answer = b"stream: Heuristics.Encrypted.PDF FOUND"
         encrypted = await here.hand_in()
         await here.service.drain()
@@ -156,7 +162,7 @@ async def test_u5_what_a_scanner_cannot_look_into_or_is_gone_is_unreadable(empty
 async def test_u5_a_scanner_that_is_down_keeps_documents_waiting(empty_database: TestDatabase) -> None:
     async with clamd.running() as scanner:
         url = scanner.url
-    async with ground(empty_database, scanner_url=url) as here:
+    async with scanned(empty_database, url) as here:
         document = await here.hand_in(HONEST[JPEG], JPEG)
         await here.later(minutes=30)
         assert await here.download(document) == 409
@@ -164,7 +170,7 @@ async def test_u5_a_scanner_that_is_down_keeps_documents_waiting(empty_database:
         assert await here.findings() == {"documents.scanned_on_time"}
 
 
-async def test_u5_in_production_documents_wait_for_a_scanner_unless_told(empty_database: TestDatabase) -> None:
+async def test_u5_in_production_documents_wait_for_a_scanner_unless_told(alone: Service) -> None:
     for environment, setting, unscanned in (
         ("sandbox", None, True),
         ("sandbox", "none", True),
@@ -174,8 +180,8 @@ async def test_u5_in_production_documents_wait_for_a_scanner_unless_told(empty_d
         ("production", "clamd://scanner:3310", False),
     ):
         reported = {"environment": environment, "scanner_url": setting}
-        assert settings_for(empty_database).model_copy(update=reported).skips_virus_scan is unscanned
-    async with ground(empty_database) as here:
+        assert settings_for(alone.database).model_copy(update=reported).skips_virus_scan is unscanned
+    async with ground(alone) as here:
         document = await here.hand_in()
         async with here.service.db.read() as tx:
             key = (await documents.get(tx, ALL_PARTNERS, document)).storage_key
@@ -201,13 +207,13 @@ def unscanned_of(key: str) -> StoredFile:
     )
 
 
-async def test_u5_without_a_scanner_the_sandbox_finds_documents_clean_at_once(empty_database: TestDatabase) -> None:
-    async with ground(empty_database) as here:
+async def test_u5_without_a_scanner_the_sandbox_finds_documents_clean_at_once(alone: Service) -> None:
+    async with ground(alone) as here:
         assert await here.download(await here.hand_in()) == 200
 
 
-async def test_a_deleted_document_keeps_its_row_and_loses_its_bytes(empty_database: TestDatabase) -> None:
-    async with ground(empty_database) as here:
+async def test_a_deleted_document_keeps_its_row_and_loses_its_bytes(alone: Service) -> None:
+    async with ground(alone) as here:
         document = await here.hand_in()
         async with here.service.db.write() as tx:
             await documents.delete(tx, ALL_PARTNERS, document)
@@ -218,8 +224,8 @@ async def test_a_deleted_document_keeps_its_row_and_loses_its_bytes(empty_databa
         assert None not in (row["deleted_at"], row["removed_at"])
 
 
-async def test_u4_what_no_row_knows_lies_in_the_trash_for_thirty_days(empty_database: TestDatabase) -> None:
-    async with ground(empty_database) as here:
+async def test_u4_what_no_row_knows_lies_in_the_trash_for_thirty_days(alone: Service) -> None:
+    async with ground(alone) as here:
         await here.service.drain()
         document = await here.hand_in()
         (file,) = here.files()
@@ -246,8 +252,8 @@ async def test_u4_what_no_row_knows_lies_in_the_trash_for_thirty_days(empty_data
         assert old.name not in [lying.name for lying in here.trash()]
 
 
-async def test_u4_a_file_that_waits_to_be_imported_is_known(empty_database: TestDatabase) -> None:
-    async with ground(empty_database) as here:
+async def test_u4_a_file_that_waits_to_be_imported_is_known(alone: Service) -> None:
+    async with ground(alone) as here:
         await here.hand_in()
         (file,) = here.files()
         waiting = orphan(file, "0")
@@ -265,9 +271,9 @@ async def test_u4_a_file_that_waits_to_be_imported_is_known(empty_database: Test
         assert [lying.name for lying in here.trash()] == [waiting.name]
 
 
-async def test_u4_a_database_without_documents_trashes_nothing(empty_database: TestDatabase) -> None:
+async def test_u4_a_database_without_documents_trashes_nothing(alone: Service) -> None:
     """It may have been made a moment ago, beside the storage of another."""
-    async with ground(empty_database) as here:
+    async with ground(alone) as here:
         await here.hand_in()
         async with here.service.db.write() as tx:
             await tx.execute("update document set removed_at = created_at, deleted_at = created_at, file_name = null")
@@ -278,9 +284,9 @@ async def test_u4_a_database_without_documents_trashes_nothing(empty_database: T
 
 
 async def test_u4_nothing_is_removed_while_the_storage_does_not_know_the_deployment(
-    empty_database: TestDatabase,
+    alone: Service,
 ) -> None:
-    async with ground(empty_database) as here:
+    async with ground(alone) as here:
         document = await here.hand_in()
         (file,) = here.files()
         old = orphan(file, "0")
@@ -300,8 +306,8 @@ async def test_u4_nothing_is_removed_while_the_storage_does_not_know_the_deploym
         assert file not in here.files()
 
 
-async def test_u4_a_lost_or_altered_document_is_told(empty_database: TestDatabase) -> None:
-    async with ground(empty_database) as here:
+async def test_u4_a_lost_or_altered_document_is_told(alone: Service) -> None:
+    async with ground(alone) as here:
         await here.service.drain()
         lost, altered, stored = [await here.hand_in() for _ in range(3)]
         await here.later(days=2)
@@ -319,8 +325,8 @@ async def test_u4_a_lost_or_altered_document_is_told(empty_database: TestDatabas
         assert (await here.row(altered))["missing_at"] is None
 
 
-async def test_s3_a_lease_that_a_crash_left_is_forgotten(empty_database: TestDatabase) -> None:
-    async with ground(empty_database) as here:
+async def test_s3_a_lease_that_a_crash_left_is_forgotten(alone: Service) -> None:
+    async with ground(alone) as here:
         async with here.service.db.write() as tx:
             await tx.execute(
                 "insert into provider_call_lease (flow, row_id, holder, leased_until) values ('uploads', $1, $1, $2)",

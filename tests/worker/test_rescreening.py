@@ -14,19 +14,12 @@ from almoner.validation.ongoing.matches import jobs as matches_jobs
 from almoner.validation.ongoing.matches.service import RESCREEN, RescreeningProgress
 from tests.support import factories
 from tests.support.client import Client
-from tests.support.database import TestDatabase
 from tests.support.monitoring import looked, shown, statuses
 from tests.support.refusals import refusing
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.watchlists import Lists, listing
 
 AQSA, ZAVOD = "AL-MASJED AL-AQSA CHARITY FOUNDATION", "ZAVOD IMENI DEGTYAREVA"
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 @pytest.fixture
