@@ -2,12 +2,13 @@
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_urlsafe
-from typing import Final
+from typing import Any, Final
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, pass_context, select_autoescape
 from jinja2.runtime import Context
@@ -23,6 +24,8 @@ from almoner.platform.pages.headers import hash_sources, nonce_sources, security
 from almoner.platform.pages.translations import FALLBACK, Language, TranslationCatalogues
 
 _SHARED: Final = Path(__file__).parent / "templates"
+_SHARED_PAGES: Final = 64
+"""How many pages that are the same for everybody a process keeps, some 30 KB each."""
 
 
 @cache
@@ -48,6 +51,15 @@ def template_environment(templates: Path, finalize: Callable[[object], object] |
     return result
 
 
+@dataclass(frozen=True, slots=True)
+class _SharedPage:
+    """A rendered page, and what it was rendered from."""
+
+    given: dict[str, Any]
+    body: bytes
+    headers: dict[str, str]
+
+
 class PageRenderer:
     """Renders the pages of one slice."""
 
@@ -57,6 +69,7 @@ class PageRenderer:
         self.deployment = deployment
         self.catalogues = catalogues or TranslationCatalogues()
         self._folder = templates
+        self._shared_pages: dict[tuple[str, str, str], _SharedPage] = {}
 
     @property
     def _templates(self) -> Environment:
@@ -120,14 +133,33 @@ class PageRenderer:
     ) -> Response:
         """A page that is the same for everybody: browsers and caches may show it again for a minute.
 
+        It is rendered again once its context differs; ``context`` holds values that are compared and never changed.
         It has no nonce; the policy names its own style sheet and script by their hashes. ``framed_by``: see
         ``security_headers``.
         """
+        kept = (request.url.path, request.url.query, language.html_lang)
+        given = {**context, "template": template, "form_targets": tuple(form_targets), "framed_by": tuple(framed_by)}
+        page = self._shared_pages.pop(kept, None)
+        if page is None or page.given != given:
+            page = self._make_shared_page(given, template, language, context)
+        self._shared_pages[kept] = page  # the least recently shown one goes first
+        if len(self._shared_pages) > _SHARED_PAGES:
+            del self._shared_pages[next(iter(self._shared_pages))]
+        if page.headers["ETag"] in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=page.headers)
+        return HTMLResponse(page.body, headers=page.headers)
+
+    def _make_shared_page(
+        self, given: dict[str, Any], template: str, language: Language, context: dict[str, object]
+    ) -> _SharedPage:
         nonce = token_urlsafe(16)
         body, inline = hash_sources(self.render_text(template, language, nonce=nonce, **context), nonce)
-        production = not self.deployment.sandbox
         headers = security_headers(
-            inline, form_targets=form_targets, production=production, script=True, framed_by=framed_by
+            inline,
+            form_targets=given["form_targets"],
+            production=not self.deployment.sandbox,
+            script=True,
+            framed_by=given["framed_by"],
         )
         etag = f'"{sha256(f"{headers}{body}".encode()).hexdigest()[:32]}"'
         headers |= {
@@ -136,9 +168,7 @@ class PageRenderer:
             "ETag": etag,
             "Vary": "Accept-Language",
         }
-        if etag in request.headers.get("if-none-match", ""):
-            return Response(status_code=304, headers=headers)
-        return HTMLResponse(body, headers=headers)
+        return _SharedPage(given, body.encode(), headers)
 
     def render_message(
         self,
