@@ -150,7 +150,7 @@ async def test_stripe_is_asked_for_the_webhook_endpoint() -> None:
         assert await found(status="disabled") == (False, f"the webhook endpoint for {ours} is disabled at Stripe")
         assert await found(enabled_events=list(EVENTS[1:])) == (
             False,
-            f"the webhook endpoint for {ours} is not told of {EVENTS[0]}",
+            f"the webhook endpoint for {ours} does not receive {EVENTS[0]}",
         )
         stub.account.endpoints = None
         answer = await providers.check_stripe(given)

@@ -152,7 +152,7 @@ def test_older_files_name_and_order_their_columns_otherwise() -> None:
 
 @pytest.mark.parametrize("column", [name if isinstance(name, str) else name[0] for name in (*NEEDED, *PURPOSES)])
 def test_a_file_without_a_needed_column_is_refused(column: str) -> None:
-    with pytest.raises(ImportRefused, match="its form has changed"):
+    with pytest.raises(ImportRefused, match="its format has changed"):
         taken(body(), columns=[name if name != column else f"{name}_renamed" for name in COLUMNS])
 
 

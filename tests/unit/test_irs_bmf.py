@@ -141,9 +141,9 @@ def test_the_personal_column_is_never_taken_along() -> None:
         (body("530196605", "  "), "NAME is empty"),
         (body("530196605", "A\ufffdB"), "NAME is empty or damaged"),
         (body("530196605", "A\x00B"), "NAME is empty or damaged"),
-        (body("530196605", "A", STATE="Wyoming"), "STATE is no code"),
-        (body("530196605", "A", SUBSECTION="3"), "SUBSECTION is no code"),
-        (body("530196605", "A", SUBSECTION="06", DEDUCTIBILITY="yes"), "DEDUCTIBILITY is no code"),
+        (body("530196605", "A", STATE="Wyoming"), "STATE is not a code"),
+        (body("530196605", "A", SUBSECTION="3"), "SUBSECTION is not a code"),
+        (body("530196605", "A", SUBSECTION="06", DEDUCTIBILITY="yes"), "DEDUCTIBILITY is not a code"),
     ],
 )
 def test_a_bad_row_is_put_aside_with_its_line_and_reason(row: dict[str, str], reason: str) -> None:

@@ -76,8 +76,8 @@ def test_a_german_list_of_json_lines() -> None:
     assert reading.entries[1].facts == {"bescheid": "2023-03-04"}
     assert [(bad.line, bad.reason) for bad in reading.bad] == [
         (5, "the name is empty or damaged"),
-        (6, "the line is no JSON object"),
-        (7, "the line is no JSON"),
+        (6, "the line is not a JSON object"),
+        (7, "the line is not JSON"),
     ]
     assert "Johanna" not in repr(reading)
     assert "johanna" not in repr(reading)
@@ -171,7 +171,7 @@ def test_every_problem_is_told_at_once() -> None:
     stated = "\n".join(reported)
     assert "the mapping has no table sorce: did you mean source?" in stated
     assert "source.code is not 2 to 40 small letters" in stated
-    assert "source.registry XYZ is no registry" in stated
+    assert "source.registry XYZ is not a registry" in stated
     assert "source.lists is not true or false" in stated
     assert 'file.format is not "csv" or "jsonl"' in stated
     assert "file.encoding utf-16 is not known" in stated
@@ -192,7 +192,7 @@ def test_every_problem_is_told_at_once() -> None:
         ('name = "Name"', "", "columns.name is missing"),
         ("active = true", "", "nothing says which bodies are active"),
         ('types = ["nonprofit"]', "", "constants.types is missing"),
-        ('types = ["nonprofit"]', 'types = ["charity"]', "charity is none of"),
+        ('types = ["nonprofit"]', 'types = ["charity"]', "charity is not one of"),
         ('code = "mine"', 'code = "irs-bmf"', "with a reader of its own"),
         ('name = "Name"', 'name = "Name"\nactive = { column = "S", true = ["R"] }', "active is in columns and in"),
         ('name = "Name"', 'name = "Name"\ncity = "Contact person"', "sounds like personal data"),
@@ -202,8 +202,8 @@ def test_every_problem_is_told_at_once() -> None:
         ('name = "Name"', 'name = "Name"\nregistration_date = { column = "D", format = "%H" }', "year, month and day"),
         ('name = "Name"', 'name = "Name"\nregistration_date = { column = "D", format = "%q" }', "year, month and day"),
         ("[columns]", "[source.x]\n[columns]", "source has no member x"),
-        ('registry = "NPO"', 'registry = "NPO"\nquiet = ["a"]', "quiet names a, which is no fact"),
-        ('registry = "NPO"', 'registry = "NPO"\ncanaries = ["x"]', "x is no number of NPO"),
+        ('registry = "NPO"', 'registry = "NPO"\nquiet = ["a"]', "quiet names a, which is not a fact"),
+        ('registry = "NPO"', 'registry = "NPO"\ncanaries = ["x"]', "x is not a number of NPO"),
         ("[columns]", '[personal]\nnever = ["Name"]\n[columns]', "which personal.never names"),
         (
             "[columns]",
@@ -226,7 +226,7 @@ def test_each_problem_says_what_to_do(old: str, new: str, problem: str) -> None:
 
 @pytest.mark.parametrize("text", ["[", "a = ", "\x00", "[source]\n[source]"])
 def test_what_is_no_toml_is_told(text: str) -> None:
-    with pytest.raises(ImportRefused, match="no TOML"):
+    with pytest.raises(ImportRefused, match="not TOML"):
         parse_mapping(text, "my.toml")
 
 
@@ -304,7 +304,7 @@ def test_a_mapping_declares_its_registry_and_the_form_of_its_numbers() -> None:
     )
     reading = mapped(DECLARING, "No,Name\n12-3,A\n12345,B\n12,C\n123456,D\n1x3,E\n\u0661\u0662\u0663,F\n")
     assert [entry.name for entry in reading.entries] == ["A", "B"]
-    assert {bad.reason for bad in reading.bad} == {"the number is none of XX-OWN (its length or characters)"}
+    assert {bad.reason for bad in reading.bad} == {"the number is not one of XX-OWN (its length or characters)"}
     loose = DECLARING.replace('characters = "digits"\n', "")
     assert [entry.name for entry in mapped(loose, "No,Name\n1x3,E\n1%3,F\n").entries] == ["E"]
 
@@ -314,9 +314,9 @@ def test_a_mapping_declares_its_registry_and_the_form_of_its_numbers() -> None:
     [
         ('"XX-OWN"', '"IRS"', "registry.code IRS is known here and cannot be declared"),
         ('"XX-OWN"', '"xx"', "registry.code is not 2 to 20 capital letters"),
-        ('"AUT"', '"AU"', "registry.country_code is no country"),
+        ('"AUT"', '"AU"', "registry.country_code is not a country"),
         ('"Eigenes Register"', '" "', "registry.name is not a text of 1 to 200"),
-        ('"digits"', '"[0-9]+"', "registry.characters is none of"),
+        ('"digits"', '"[0-9]+"', "registry.characters is not one of"),
         ("shortest = 3", "shortest = 6", "registry.shortest and longest are not whole numbers"),
         ("shortest = 3", "pattern = '(a+)+'", "[registry] has no member pattern"),
         ('code = "mine"', 'code = "mine"\nregistry = "NPO"', "source.registry is not XX-OWN"),

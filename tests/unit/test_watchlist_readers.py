@@ -242,7 +242,7 @@ def test_a_finding_tells_all_its_problems_at_once(tmp_path: Path) -> None:
         assert part in problem.reason
     unspeakable = row | {"key": "1", "kind": "organisation", "name": "!!!", "category": "warning", "countries": ""}
     (problem,) = bad("own", table(tmp_path / "own.csv", OWN_COLUMNS, unspeakable))
-    assert problem.reason == "name '!!!' has no letter and no digit: nobody could be compared with it"
+    assert problem.reason == "name '!!!' has no letter or digit: it cannot be compared"
 
 
 @pytest.mark.parametrize("code", sorted(WATCHLIST_SOURCES))

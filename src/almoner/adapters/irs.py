@@ -19,7 +19,7 @@ WHOLE_PART: Final = "all"
 """The part of a list that is published as one file."""
 
 EIN_PROBLEM: Final = "the EIN is not nine digits, or is 000000000"
-_NAME_PROBLEM: Final = "the name holds characters that are not UTF-8, or NUL"
+_NAME_PROBLEM: Final = "the name contains characters that are not UTF-8, or NUL"
 
 _LOOKED_AT: Final = 50
 _LONGEST_KEPT: Final = 2000
@@ -172,7 +172,7 @@ def _check_format(file: SourceFile, form: ListFormat, first: Sequence[Sequence[s
                 f"load it with `almoner registers import {other.source}`"
             )
     raise ImportRefused(
-        f"{file.name} is not {form.title}, or its form has changed: {guess_file_format('|'.join(first[0]))}"
+        f"{file.name} is not {form.title}, or its format has changed: {guess_file_format('|'.join(first[0]))}"
     )
 
 
@@ -181,14 +181,14 @@ def guess_file_format(line: str) -> str:
     if not line:
         return "it is empty"
     if "\x00" in line or "\ufffd" in line:
-        return "it is no UTF-8 text; if it is UTF-16, save it as UTF-8"
+        return "it is not UTF-8 text; if it is UTF-16, save it as UTF-8"
     if line.lstrip().startswith(("<", "{")):
         return "it is a web page or an answer of a service; fetch the file again"
     if line.upper().startswith("EIN,"):
         return "it is a business master file, to be loaded with `almoner registers import irs-bmf`"
     if line.startswith("PK"):
         return "it is a zip without its ending .zip"
-    return "look at its first lines, or download it again"
+    return "check its first lines, or download it again"
 
 
 def build_rejected_row(

@@ -191,7 +191,7 @@ class StripeProvider:
             return False, f"the webhook endpoint for {url} is disabled at Stripe"
         subscribed = {event for one in enabled for event in one.enabled_events}
         if missing := [event for event in EVENTS if not subscribed & {event, "*"}]:
-            return False, f"the webhook endpoint for {url} is not told of {', '.join(missing)}"
+            return False, f"the webhook endpoint for {url} does not receive {', '.join(missing)}"
         return True, f"told at {url}"
 
     async def create(self, order: PaymentOrder) -> ProviderPayment:

@@ -88,7 +88,7 @@ def _read_records(file: SourceFile) -> Iterator[tuple[int, dict[str, str]]]:
             yield from parsing.completed_records()
         parsing.parser.Parse(b"", True)
     except (expat.ExpatError, ValueError) as error:
-        raise ImportRefused(f"{file.name} is no XML, or was cut off ({error}): download it again") from error
+        raise ImportRefused(f"{file.name} is not XML, or is truncated ({error}): download it again") from error
     yield from parsing.completed_records()
 
 
@@ -155,7 +155,7 @@ def _entry(
     elif not name:
         reason = "the name is empty or damaged"
     elif ended and ends is None:
-        reason = f"{_END_DATE} is no day: whether the ruling has ended is unsure"
+        reason = f"{_END_DATE} is not a date: it is unknown whether the ruling has ended"
     else:
         return RegisterEntry(
             number=number,

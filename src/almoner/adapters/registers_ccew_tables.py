@@ -139,7 +139,7 @@ def locate_tables(files: Sequence[SourceFile]) -> dict[str, int]:
             continue
         if name not in TABLES:
             raise ImportRefused(
-                f"{file.name} is no table of the extract: keep the publisher's names (publicextract.charity.zip)"
+                f"{file.name} is not a table of the extract: keep the publisher's names (publicextract.charity.zip)"
             )
         if name in places:
             raise ImportRefused(f"the table {name} is there twice, as {files[places[name]].name} and {file.name}")
@@ -164,7 +164,7 @@ def _text_rows(table: ExtractTable, file: SourceFile, place: int) -> Iterator[Ex
     found = _records(iter(file.lines("utf-8-sig")))
     _, first = next(found, (1, ""))
     if first.lstrip()[:1] in ("[", "{"):
-        raise ImportRefused(f"{file.name} holds JSON: its name has to end in .json")
+        raise ImportRefused(f"{file.name} contains JSON: its name must end in .json")
     header = [name.strip().lower() for name in first.split("\t")]
     _check_columns(table, file, header)
     places = [header.index(name) for name in table.columns]
@@ -215,7 +215,7 @@ def _check_columns(table: ExtractTable, file: SourceFile, header: Sequence[str])
     if missing := [name for name in table.columns if name not in header]:
         raise ImportRefused(
             f"{file.name} has no column {', '.join(missing)}: it is not the table {table.name} of the Charity "
-            "Commission's extract, or its form has changed"
+            "Commission's extract, or its format has changed"
         )
 
 

@@ -149,7 +149,7 @@ def _read_list(
         status, since = (clean_text(row.fields[at]) for at in needed[2:])
         if status.casefold() not in _STATUSES:
             reading.discard_unreadable_values()
-            reason = "the status is none of those known"
+            reason = "the status is unknown"
             yield _rejected_row(row.line, reason, number, name, file), None
             continue
         day = reading.read_date(_SINCE[0], since)

@@ -129,7 +129,7 @@ def _read_rows(content: BinaryIO, limits: WorkbookLimits) -> Iterator[tuple[int,
                 raise ImportRefused(f"the sheet has more than {_MOST_ROWS} rows: it is not this register")
             yield line, row
     except (*_BROKEN, InvalidFileException) as error:
-        raise ImportRefused(f"the file is no Excel workbook, or is damaged ({error}): download it again") from error
+        raise ImportRefused(f"the file is not an Excel workbook, or is damaged ({error}): download it again") from error
 
 
 def _check_sizes(content: BinaryIO, limits: WorkbookLimits) -> None:
@@ -162,7 +162,7 @@ def _columns(header: tuple[Any, ...]) -> dict[str, int]:
     named = {" ".join(str(value).split()): place for place, value in enumerate(header) if value is not None}
     if missing := [name for name in NEEDED if name not in named]:
         raise ImportRefused(
-            f"the sheet '{_SHEET}' has no column {', '.join(missing)}: its form has changed. Look at its header"
+            f"the sheet '{_SHEET}' has no column {', '.join(missing)}: its format has changed. Look at its header"
         )
     wanted: tuple[str, ...] = (*NEEDED, *_FACTS, _OBJECTS)
     taken = {name: named[name] for name in wanted if name in named}
@@ -183,7 +183,7 @@ def _entry(
     elif not name:
         reason = "the name is empty or damaged"
     elif active is None:
-        reason = "the status is none of those known"
+        reason = "the status is unknown"
     else:
         company = "" if _NO_COMPANY.fullmatch(stated.get("CRO Number", "")) else stated.get("CRO Number", "")
         classified = [part.strip() for part in re.split(r"[\[\];]", stated.get(_CLASSIFICATION, "")) if part.strip()]

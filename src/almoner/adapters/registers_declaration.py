@@ -41,10 +41,10 @@ def _problems(table: dict[str, Any]) -> Iterator[str]:
         if not isinstance(stated := table.get(name), str) or not 1 <= len(stated.strip()) <= _LONGEST_NAME:
             yield f"registry.{name} is not a text of 1 to {_LONGEST_NAME} characters"
     if table.get("country_code") not in COUNTRIES:
-        yield 'registry.country_code is no country: three capital letters, such as "DEU"'
+        yield 'registry.country_code is not a country: use three capital letters, such as "DEU"'
     # Not a regular expression: one could run without end on a line of a file.
     if table.get("characters", _CHARACTERS[1]) not in _CHARACTERS:
-        yield f"registry.characters is none of {', '.join(_CHARACTERS)}"
+        yield f"registry.characters is not one of {', '.join(_CHARACTERS)}"
     shortest, longest = table.get("shortest", 1), table.get("longest", _LONGEST_NUMBER)
     if type(shortest) is not int or type(longest) is not int or not 1 <= shortest <= longest <= _LONGEST_NUMBER:
         yield f"registry.shortest and longest are not whole numbers from 1 to {_LONGEST_NUMBER}, in this order"

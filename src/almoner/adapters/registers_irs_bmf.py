@@ -83,7 +83,7 @@ def _read_header(file: SourceFile, line: str) -> _ColumnLayout:
     header = [name.strip().strip('"').upper() for name in line.split(",")]
     if missing := [column for column in NEEDED if column not in header]:
         why = f"it has no column {', '.join(missing)}" if len(missing) < len(NEEDED) else irs.guess_file_format(line)
-        raise ImportRefused(f"{file.name} is not an IRS business master file, or its form has changed: {why}")
+        raise ImportRefused(f"{file.name} is not an IRS business master file, or its format has changed: {why}")
     columns = tuple(column for column in COLUMNS if column in header)
     return _ColumnLayout(len(header), columns, itemgetter(*map(header.index, columns)), header.index("EIN"))
 
@@ -118,7 +118,7 @@ def _read_rows(file: SourceFile, place: int) -> Iterator[SourceRow]:
         else:
             raise ImportRefused(f"{file.name} ends in the middle of line {nth}: it was cut off, download it again")
     if nth == 1:
-        raise ImportRefused(f"{file.name} holds a header and no rows: download it again")
+        raise ImportRefused(f"{file.name} has a header but no rows: download it again")
 
 
 def _has_control_characters(line: str) -> bool:
@@ -177,11 +177,11 @@ def _entry(facts: dict[str, Any], reading: ValueReader) -> RegisterEntry | str:
 def _code_problem(facts: Mapping[str, str]) -> str | None:
     """The problem of a row with an invalid state, subsection or deductibility code; None if it has none."""
     if (state := facts.get("STATE")) and not (len(state) == 2 and state.isalpha()):
-        return "STATE is no code of two letters"
+        return "STATE is not a code of two letters"
     if (subsection := facts.get("SUBSECTION")) and not (len(subsection) == 2 and subsection.isdigit()):
-        return "SUBSECTION is no code of two digits"
+        return "SUBSECTION is not a code of two digits"
     if subsection not in _CHARITABLE and len(facts.get("DEDUCTIBILITY", "")) > 1:
-        return "DEDUCTIBILITY is no code of one digit"
+        return "DEDUCTIBILITY is not a code of one digit"
     return None
 
 

@@ -76,7 +76,7 @@ def _entry(fields: list[str], reading: ValueReader) -> RegisterEntry | str:
             reading.report_unreadable_value(column, written)
             continue
         if day is None:  # the other two dates decide whether it is revoked
-            return f"{column} is no day like 15-NOV-2017"
+            return f"{column} is not a date like 15-NOV-2017"
         facts[column] = day
         if column == "REVOCATION_DATE" and _WRONG_DATES[0] <= day <= _WRONG_DATES[1]:
             facts["REVOCATION_DATE_CORRECTED"] = _CORRECTED_DATE

@@ -59,7 +59,7 @@ def read_json_events(content: BinaryIO) -> Iterator[tuple[str, Any]]:
     except (ijson.JSONError, ValueError, ArithmeticError) as error:
         # The error's text would show a piece of the file, which may be personal.
         raise ImportRefused(
-            f"the file is no JSON, or was cut off ({type(error).__name__}): download it again"
+            f"the file is not JSON, or is truncated ({type(error).__name__}): download it again"
         ) from error
 
 
@@ -69,7 +69,7 @@ def read_array_items(content: BinaryIO) -> Iterator[dict[str, Any] | None]:
     item: dict[str, Any] | None = None
     for event, value in read_json_events(content):
         if depth == 0 and event != "start_array":
-            raise ImportRefused("the file is no JSON array: it is not this register, or its form has changed")
+            raise ImportRefused("the file is not a JSON array: it is not this register, or its format has changed")
         if event == "map_key":
             name = value
         elif event in ("start_map", "start_array"):

@@ -131,8 +131,8 @@ def _record(decode: Decode, raw: bytes | None, *, first: bool) -> dict[str, Any]
     try:
         record = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
     except (ValueError, RecursionError):
-        return "the line is no JSON"
-    return record if isinstance(record, dict) else "the line is no JSON object"
+        return "the line is not JSON"
+    return record if isinstance(record, dict) else "the line is not a JSON object"
 
 
 def _member_at(record: dict[str, Any], path: list[str]) -> Any:
@@ -183,9 +183,9 @@ def _row(
     key = _key(mapping, _text(record, mapping.members["number"]))
     checked = check_identifier(mapping.registry, number)
     if mapping.declared_registry and not mapping.declared_registry.accepts_number_key(checked.key or ""):
-        wrong = f"the number is none of {mapping.registry} (its length or characters)"
+        wrong = f"the number is not one of {mapping.registry} (its length or characters)"
     elif checked.verdict != "ok":
-        wrong = f"the number is none of {mapping.registry} ({checked.verdict.replace('_', ' ')})"
+        wrong = f"the number is not one of {mapping.registry} ({checked.verdict.replace('_', ' ')})"
     elif mapping.lists_organisations and not name:
         wrong = "the name is empty or damaged"
     elif "active" in mapping.members and has_invalid_characters(_text(written, mapping.members["active"])):
@@ -281,7 +281,7 @@ def _member(member: str, record: Mapping[str, _Value], taking: ColumnMapping, re
         case "flag":
             found = _flag(record, taking, reading)
             if found is None and member == "active":
-                raise _UnknownValue(f"the value of {' and '.join(taking.columns)} is none that the mapping knows")
+                raise _UnknownValue(f"the value of {' and '.join(taking.columns)} is not in the mapping")
             return found
         case "list":
             return _websites(record, taking) if member == "websites" else _list(record, taking)

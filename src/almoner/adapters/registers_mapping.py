@@ -106,7 +106,7 @@ def parse_mapping(text: str, name: str, other_sources: Mapping[str, str | None] 
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ImportRefused(f"the mapping {name} is no TOML: {error}") from error
+        raise ImportRefused(f"the mapping {name} is not TOML: {error}") from error
     checking = _MappingParser(document)
     mapping = checking.mapping(other_sources)
     if checking.problems:
@@ -185,14 +185,14 @@ class _MappingParser(MappingParser):
             return ""
         if not has_known_number_format(code):
             self.add_problem(
-                f"source.registry {code} is no registry: use a code that GET /v1/registries lists, or declare it in "
+                f"source.registry {code} is not a registry: use a code that GET /v1/registries lists, or declare it in "
                 "[registry]"
             )
             return ""
         lister = next((other for other, listed in other_sources.items() if listed == code), None)
         if lister and source.get("lists", True) is True:
             self.add_problem(
-                f"the bodies of {code} are listed by {lister}: say source.lists = false to add facts to them"
+                f"the organisations of {code} are listed by {lister}: set source.lists = false to add facts to them"
             )
         return code
 
@@ -241,7 +241,7 @@ class _MappingParser(MappingParser):
             self.add_problem(f"{name} is in columns and in constants: keep one of them")
         types = self._texts(constants, "constants.types")
         for wrong in sorted(set(types) - _TYPES):
-            self.add_problem(f"constants.types: {wrong} is none of {', '.join(sorted(_TYPES))}")
+            self.add_problem(f"constants.types: {wrong} is not one of {', '.join(sorted(_TYPES))}")
         for name in ("part", "city", "state"):
             if name in constants and not (isinstance(constants[name], str) and constants[name]):
                 self.add_problem(f"constants.{name} is not a text")
@@ -267,7 +267,7 @@ class _MappingParser(MappingParser):
                     elif column not in none and _SOUNDS_PERSONAL.search(column):
                         self.add_problem(
                             f"{table}.{name} reads {column}, which sounds like personal data: leave it out, or list it "
-                            "in personal.none if you have looked and it holds none"
+                            "in personal.none if you have checked that it has none"
                         )
         for column in sorted(never & none):
             self.add_problem(f"{column} is in personal.never and in personal.none: keep one of them")
@@ -276,7 +276,7 @@ class _MappingParser(MappingParser):
         keys = {text: parse_number_key(registry, text) for text in probes} if registry else {}
         for text, key in keys.items():
             if key is None:
-                self.add_problem(f"source.canaries: {text} is no number of {registry}")
+                self.add_problem(f"source.canaries: {text} is not a number of {registry}")
         return frozenset(key for key in keys.values() if key)
 
     def _quiet(
@@ -285,5 +285,5 @@ class _MappingParser(MappingParser):
         stated = self.document.get("facts", {})
         for name in quiet:
             if name not in facts and name not in stated and name not in constants.get("facts", {}):
-                self.add_problem(f"source.quiet names {name}, which is no fact: add it to facts or take it out")
+                self.add_problem(f"source.quiet names {name}, which is not a fact: add it to facts or remove it")
         return frozenset(quiet)

@@ -148,7 +148,7 @@ def _entry(nth: int, stated: Mapping[str, str], file: int, reading: ValueReader)
     elif not name:
         reason = "the name is empty or damaged"
     elif status not in _STATUSES:
-        reason = "the status is none of those known"
+        reason = "the status is unknown"
     else:
         kind = "Street" if stated.get("StreetAddressLine1") or stated.get("StreetAddressCity") else "Postal"
         line_1, line_2, suburb, city, postcode, country = (stated.get(f"{kind}Address{part}", "") for part in _ADDRESS)

@@ -188,4 +188,4 @@ def _row_problem(number: str, title: str, position: str, *, old: bool) -> str:
         return "the id is not W and nine digits or letters"
     if not title:
         return "the title is empty or damaged"
-    return "" if position in _POSITIONS else "the position is none of A, D, S"
+    return "" if position in _POSITIONS else "the position is not one of A, D, S"

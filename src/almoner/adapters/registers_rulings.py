@@ -33,7 +33,7 @@ def latest_rulings(
             if known is None or known[0] < (day or _NO_DAY):
                 ended[row.number] = (day or _NO_DAY, row)
             if len(ended) > most_ended:
-                raise ImportRefused(f"more than {most_ended} bodies have ended: it is not this register")
+                raise ImportRefused(f"more than {most_ended} organisations have ended: it is not this register")
     for number, (_, row) in ended.items():
         if number not in standing:
             yield row

@@ -131,7 +131,7 @@ class DelimitedTable:
             page = "it is a web page; " if self.header[0].startswith("<") else ""
             raise ImportRefused(
                 f"the file has no column {', '.join(missing)}: {page}"
-                "it is not this register, or its form has changed. Fetch it again, or look at its header"
+                "it is not this register, or its format has changed. Download it again, or check its header"
             )
         return found
 

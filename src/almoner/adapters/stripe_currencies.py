@@ -81,5 +81,5 @@ def from_stripe_amount(amount: int, currency: str) -> Money:
     """Convert an amount from Stripe; ``currency`` is in lower case. Raises UnsupportedAmount."""
     code = currency.upper()
     if code not in UNIT_FACTORS or amount % UNIT_FACTORS[code] or not 0 <= amount // UNIT_FACTORS[code] <= MAX_MINOR:
-        raise UnsupportedAmount(f"{amount} {currency} is no amount of money here")
+        raise UnsupportedAmount(f"{amount} {currency} is not a valid amount")
     return Money(amount // UNIT_FACTORS[code], code)

@@ -78,7 +78,7 @@ class OfacReader:
 
 SDN: Final = OfacReader("ofac-sdn", "OFAC Specially Designated Nationals", 10_000)
 CONSOLIDATED: Final = OfacReader("ofac-consolidated", "OFAC consolidated non-SDN lists", 100)
-SAMPLE: Final = OfacReader("ofac-sdn-sample", "OFAC SDN, a few hundred bodies for trying out", 1)
+SAMPLE: Final = OfacReader("ofac-sdn-sample", "OFAC SDN, a few hundred organisations to try out", 1)
 
 
 def _sort_rows(file: Path, reported: _OfacFileSet) -> None:

@@ -58,12 +58,12 @@ class OperatorFindingsReader:
 def _row_problems(row: Mapping[str, str]) -> Iterator[str]:
     yield from _identity_problems(row)
     if row["kind"] not in get_args(Kind):
-        yield f"kind {row['kind']!r} is none of {', '.join(get_args(Kind))}"
+        yield f"kind {row['kind']!r} is not one of {', '.join(get_args(Kind))}"
     if row["category"] not in CATEGORIES:
-        yield f"category {row['category']!r} is none of {', '.join(CATEGORIES)}"
+        yield f"category {row['category']!r} is not one of {', '.join(CATEGORIES)}"
     for name in _split_values(row, "countries"):
         if country_code_of(name) is None:
-            yield f"countries names {name!r}, which is no country"
+            yield f"countries names {name!r}, which is not a country"
     for column in ("note", "source"):
         if len(row.get(column, "")) > 2000:
             yield f"{column} has over 2000 characters"
@@ -74,7 +74,7 @@ def _identity_problems(row: Mapping[str, str]) -> Iterator[str]:
         if not row[column]:
             yield f"{column} is empty"
     if row["name"] and not any(map(str.isalnum, row["name"])):
-        yield f"name {row['name'][:50]!r} has no letter and no digit: nobody could be compared with it"
+        yield f"name {row['name'][:50]!r} has no letter or digit: it cannot be compared"
     if len(row["key"]) > 200:
         yield "key has over 200 characters"
 

@@ -66,13 +66,15 @@ def _read_elements(file: Path, event: str) -> Iterator[Element]:
     try:
         for happened, element in iterparse(file, events=("start", "end"), forbid_dtd=True):
             if not known and element.tag != _ROOT:
-                raise WatchlistRefused(f"{file.name} is no consolidated list of the UN: it begins with {element.tag}")
+                raise WatchlistRefused(
+                    f"{file.name} is not the consolidated list of the UN: it starts with {element.tag}"
+                )
             known = True
             if happened == event:
                 yield element
     except (ParseError, ValueError) as error:
         raise WatchlistRefused(
-            f"{file.name} is no XML document, or was cut off: download it again ({error})"
+            f"{file.name} is not an XML document, or is truncated: download it again ({error})"
         ) from error
 
 

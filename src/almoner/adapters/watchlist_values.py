@@ -126,7 +126,7 @@ def read_rows(
             header = [cell.strip() for cell in next(table, [])]
             missing = [name for name in needed if name not in header]
             if missing:
-                raise WatchlistRefused(f"{file.name} is no file of {title}: it has no column {', '.join(missing)}")
+                raise WatchlistRefused(f"{file.name} is not a file of {title}: it has no column {', '.join(missing)}")
             for cells in table:
                 if any(cell.strip() for cell in cells):
                     filled = [*cells, *[""] * (len(header) - len(cells))]

@@ -52,7 +52,7 @@ async def block_nonprofit(tx: Tx, officer: Caller, organisation: OrganisationId,
     found = parse_id(tx, "organisation", organisation)
     if not await giving_links.block_nonprofit(tx, found, note.strip(), officer.id):
         return f"{organisation} refused already."
-    return f"{organisation} gets no more donations by giving links."
+    return f"{organisation} no longer gets donations through giving links."
 
 
 @commands.command("allow")

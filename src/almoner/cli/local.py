@@ -78,7 +78,7 @@ def ensure_folders(settings: Settings, role: Role) -> None:
         except OSError as error:
             wrong = error.strerror
         if wrong is not None:
-            problems.append(f"{PREFIX}{name} is {folder}, which is no folder that can be written to ({wrong})")
+            problems.append(f"{PREFIX}{name} is {folder}, which is not a writable folder ({wrong})")
     if problems:
         sandboxed = "" if settings.sandbox else "; in a unit of systemd, also list it in ReadWritePaths="
         raise UnsafeSettings(

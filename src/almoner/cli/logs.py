@@ -28,7 +28,7 @@ class _Lines(logging.Handler):
         """Write one line."""
         try:
             message = record.getMessage()
-        except Exception:  # noqa: BLE001 (what a library says with the wrong number of values)
+        except Exception:  # noqa: BLE001 (a library logs with the wrong number of values)
             message = str(record.msg)
         line: dict[str, Any] = {
             "at": datetime.fromtimestamp(record.created, UTC),

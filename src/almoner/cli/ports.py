@@ -34,8 +34,8 @@ def open_listening_sockets(
             one.close()
         if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
             raise PortBusy(
-                f"ALMONER_HOST is {host}, which is no address of this machine ({error.strerror}): set it to localhost, "
-                "0.0.0.0 or one of its addresses."
+                f"ALMONER_HOST is {host}, which is not an address of this machine ({error.strerror}): set it to "
+                "localhost, 0.0.0.0 or one of its addresses."
             ) from None
         if error.errno == errno.EADDRINUSE:
             raise PortBusy(

@@ -183,7 +183,7 @@ class StatusWriter:
         while not stop.is_set():
             try:
                 await self.write()
-            except Exception as error:  # noqa: BLE001 (whatever is wrong with the page ends no worker)
+            except Exception as error:  # noqa: BLE001 (a faulty page must not stop the worker)
                 real_now = self._renderer.db.deployment.clock.real_now()
                 self._telemetry.log("status_failed", real_now, level="error", **failure_log_fields(error))
             await wait_until_set(stop, _PERIOD_SECONDS)

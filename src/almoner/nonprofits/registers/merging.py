@@ -27,7 +27,7 @@ async def registry_of_source(tx: Tx, source: RegisterSource) -> Registry:
     for row in await registries.list_all(tx):
         if row.code == source.registry_code:
             return row
-    raise ImportRefused(f"{source.registry_code} is no registry: nothing of {source.code} was ever loaded")
+    raise ImportRefused(f"{source.registry_code} is not a registry: nothing of {source.code} was ever loaded")
 
 
 async def declare_registry(tx: Tx, source: RegisterSource) -> DeclaredRegistry | None:
@@ -38,8 +38,8 @@ async def declare_registry(tx: Tx, source: RegisterSource) -> DeclaredRegistry |
     entered = await registries.declare_registry(tx, declared)
     if entered is None:
         raise ImportRefused(
-            f"the registry {declared.code} is known already by other names or in another country: "
-            "GET /v1/registries tells them. Give yours a code of its own, or leave [registry] out"
+            f"the registry {declared.code} already exists with other names or another country: "
+            "see GET /v1/registries. Give yours a code of its own, or leave [registry] out"
         )
     return declared if entered else None
 

@@ -78,7 +78,7 @@ async def resolve_load(tx: Tx, source: str | None, named: UUID | datetime) -> Re
     if isinstance(named, UUID):
         found = await store.find_load(tx, named)
         if found is None or found.status == "quarantined":
-            raise ImportRefused("there is no such load: `almoner registers list` shows their ids")
+            raise ImportRefused("there is no such load: `almoner registers list` shows their IDs")
         return found
     if source is None:
         raise ImportRefused("say with --source of which source the days are")

@@ -108,7 +108,7 @@ class ChainBuilder:
             return 0
         try:
             return await self._chain(scopes)
-        except Exception as error:  # noqa: BLE001 (whatever is wrong with one scope holds up no other)
+        except Exception as error:  # noqa: BLE001 (a failing scope must not block others)
             self._log_failure(error)
         linked = 0
         for scope in scopes:

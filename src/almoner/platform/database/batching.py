@@ -41,7 +41,7 @@ class CallBatcher(Generic[_K, _V]):
     async def _answer(self, batch: Sequence[tuple[_K, "asyncio.Future[_V]"]]) -> None:
         try:
             values = await self._work([key for key, _ in batch])
-        except Exception as error:  # noqa: BLE001 (told to every caller)
+        except Exception as error:  # noqa: BLE001 (raised to every caller)
             for _, answer in batch:
                 if not answer.done():
                     answer.set_exception(error)

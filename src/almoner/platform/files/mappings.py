@@ -144,7 +144,7 @@ class MappingParser:
 
 
 def _is_readable_format(form: str) -> bool:
-    day = datetime(2013, 6, 17)  # noqa: DTZ001 (tries the format, tells no time)
+    day = datetime(2013, 6, 17)  # noqa: DTZ001 (only tries the format)
     try:
         return datetime.strptime(day.strftime(form), form).date() == day.date()  # noqa: DTZ007
     except ValueError:

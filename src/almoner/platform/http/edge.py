@@ -104,7 +104,7 @@ class EdgeMiddleware:
             failure = scope.get("almoner.failure")
         except (ConnectionAbortedError, ClientDisconnect):
             status = 499  # the client disconnected; nothing was sent
-        except Exception as error:  # noqa: BLE001 (the last resort: answered and, unless expected, reported)
+        except Exception as error:  # noqa: BLE001 (last resort: answered and, unless expected, logged)
             failure = None if isinstance(error, Problem) else error
             problem = _problem_of(error)
             scope["almoner.error"] = problem.code

@@ -96,7 +96,7 @@ class _Collector:
         self.parts: list[_Part] = []
         self.size = 0
         self.seen = sha256()
-        self.file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (it is what is answered)
+        self.file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (returned open)
         self._beside = 0
         self._header = b""
         self._value = b""

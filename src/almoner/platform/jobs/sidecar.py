@@ -29,7 +29,7 @@ async def run_in_detached_thread(work: Callable[[], _T]) -> _T:
         result, error = None, None
         try:
             result = work()
-        except BaseException as raised:  # noqa: BLE001 (raised where it is waited for)
+        except BaseException as raised:  # noqa: BLE001 (raised to the waiting caller)
             error = raised
         with suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(settle, result, error)

@@ -43,7 +43,7 @@ async def run_probes(probes: Sequence[NamedProbe]) -> AsyncIterator[CheckResult]
                 found = await probe()
         except TimeoutError:
             yield CheckResult(name, "failed", f"no answer within {_PATIENCE_SECONDS:.0f} s", advice)
-        except Exception as error:  # noqa: BLE001 (whatever is wrong is what is asked)
+        except Exception as error:  # noqa: BLE001 (any error is the result)
             yield CheckResult(name, "failed", describe_error(error), advice)
         else:
             for one in [found] if isinstance(found, CheckResult) else found:

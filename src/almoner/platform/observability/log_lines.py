@@ -24,7 +24,7 @@ def encode_line(line: object) -> bytes:
     """One line of JSON, whatever is in it."""
     try:
         return msgspec.json.encode(line) + b"\n"
-    except Exception:  # noqa: BLE001 (an odd value or half a surrogate: told in a form that can be written)
+    except Exception:  # noqa: BLE001 (an odd value or a lone surrogate: written in another form)
         return json.dumps(msgspec.to_builtins(line, str_keys=True, enc_hook=repr), default=repr).encode() + b"\n"
 
 
@@ -49,7 +49,7 @@ class LogLineWriter:
                 self._write(encode_line(reported))
                 self._untold = 0
             self._write(line if isinstance(line, bytes) else encode_line(line))
-        except Exception:  # noqa: BLE001 (there is nowhere to tell of it)
+        except Exception:  # noqa: BLE001 (it cannot be logged)
             self._untold += 1
             self.lost += 1
 

@@ -88,7 +88,7 @@ class UploadChecker:
         }
         async with self._line.slot():
             started = monotonic()
-            target: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (it is what is answered)
+            target: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (returned open)
             stored = None
             try:
                 stated = await run_in_detached_thread(lambda: self._fork_server.ask(content, target, task))

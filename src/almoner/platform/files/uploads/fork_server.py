@@ -89,7 +89,7 @@ def _read(task: dict[str, Any], source: int, target: int, verdict: int) -> NoRet
         stated = inspect_file(source, target, task) | {"confined": confined}
     except FileRefused as refused:
         stated = {"refused": str(refused), "reason": refused.cause}
-    except BaseException as error:  # noqa: BLE001 (a parser may raise anything at what was made to break it)
+    except BaseException as error:  # noqa: BLE001 (a parser may raise anything)
         stated["cause"] = type(error).__name__
     finally:
         os.write(verdict, json.dumps(stated).encode())
