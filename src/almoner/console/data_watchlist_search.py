@@ -44,7 +44,7 @@ class WatchlistSearchPage:
         return [self._context.route(WATCHLIST_SEARCH, self.search, *sorted(DATA_READERS))]
 
     async def search(self, visitor: Visitor) -> Response:
-        """Show the form, filled in from the case that led to it, and what was found. Records each search."""
+        """Show the form, filled in from the given case, and the results. Records each search in the audit log."""
         case = visitor.query.get("case", "")
         subject = await self._subject_of(case) if case else None
         typed = _typed(visitor, subject)
@@ -72,13 +72,13 @@ class WatchlistSearchPage:
         )
 
     async def _record(self, tx: Tx, visitor: Visitor, kind: str, found: LookupResult, case: str | None) -> None:
-        """The audit entry. It names the case, and not the person who was looked up."""
+        """Write the audit entry. It names the case, not the name that was looked up."""
         counts = {"found": len(found.flagged), "similar": len(found.similar)}
         details = {"case": case} if case else {}
         await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "watchlist.searched", kind, **counts, **details)
 
     async def _subject_of(self, case: str) -> StoredSubject:
-        """Who the case is about. Raises NotFound."""
+        """The screened subject of a case. Raises NotFound."""
         ids = self._context.db.deployment.ids
         async with self._context.db.read() as tx:
             if (subject := ids.parse("screeningsubject", case)) is not None:
@@ -93,7 +93,7 @@ class WatchlistSearchPage:
 
 
 def _typed(visitor: Visitor, subject: StoredSubject | None) -> dict[str, str]:
-    """The form as it was typed, or as the case fills it in."""
+    """The entered values, or the initial ones from the case."""
     if visitor.form:
         return {name: " ".join(visitor.form_value(name).split()) for name in ("name", "kind", "country")}
     if subject is None:

@@ -72,10 +72,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class LookupResult:
-    """What a person finds who looks somebody up. ``flagged``: what screening would ask a reviewer about.
+    """The result of looking up a name. ``flagged``: hits that screening would send to review.
 
-    ``similar``: what is nearly as alike. ``entries``: of both, by list and key, as far as they are still listed.
-    ``obstacle``: why the absence of a name says nothing.
+    ``similar``: hits just below that score. ``entries``: the entries of both, by list and key, if still listed.
+    ``obstacle``: why a lookup without hits is not proof.
     """
 
     lists: Sequence[WatchlistVersion]

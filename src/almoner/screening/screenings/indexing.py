@@ -167,9 +167,9 @@ class ScreeningIndex:
         return [self._hit(one) for one in sorted(found.values(), key=lambda one: (-one.score, one.entry))]
 
     def find_similar(self, subject_details: SubjectDetails, least: float, most: int) -> list[Hit]:
-        """Entries with a score of at least ``least`` that no reviewer is asked about, best first and at most ``most``.
+        """Return up to ``most`` entries with a score of at least ``least`` that are not flagged, best first.
 
-        Names alone, as a person looks for them.
+        They are searched by name only.
         """
         flagged = {_entry_id(hit.list, hit.entry_key) for hit in self.find_hits(subject_details)}
         whole = prepare_subject(subject_details)

@@ -80,7 +80,7 @@ async def get_result(tx: Tx, subject: ScreenedSubject) -> ScreeningResult:
 
 
 async def look_up(db: Database, screener: Screener, subject_details: SubjectDetails) -> LookupResult:
-    """What screening finds for somebody who is no record, and what is nearly as alike. Stores nothing."""
+    """Look up a name without a record: what screening would flag, and similar entries. Stores nothing."""
     lists = await screener.reload_watchlists(db)
 
     def compare() -> tuple[list[Hit], list[Hit]]:
