@@ -315,6 +315,18 @@ async def test_an_upload_that_is_no_statement_is_said_to_be_none(
     assert await audited(service, person) == [uploaded, "bank_statement.discarded", uploaded]
 
 
+async def test_a_preview_says_that_a_transfer_would_be_held(service: Service, api: Client, olive: Browser) -> None:
+    giving = await support.open_session(service, api)
+    await transfers.begun(giving)
+    name = factories.unique("H").replace(" ", "")
+    short = camt.statement(
+        transfers.came(name, 2400, await transfers.reference(giving)), currency="USD", reference=name
+    )
+    await olive.open(await upload(olive, f"{HOME}/bank-statements/upload", "short.xml", short))
+    assert "unallocated payment: short" in words(olive)
+    assert "matched: Donation" not in words(olive)
+
+
 async def test_a_line_is_matched_to_what_has_its_amount(service: Service, olive: Browser, person: Person) -> None:
     name = factories.unique("C")
     await bank.stated(service, camt.statement(camt.entry(name, 4711, words=name), reference=name))

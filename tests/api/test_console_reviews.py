@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from almoner.console import review_cases
-from almoner.console.review_words import rejection_words
+from almoner.console.review_words import fact_words, rejection_words
 from almoner.kit.time import iso_timestamp
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
@@ -281,6 +281,19 @@ async def test_a_pdf_is_shown_page_by_page_and_never_inline(
             found[1],
         )
     assert [row[0] for row in kept] == ["1", "2", "3", "0"], "also what was asked for in vain"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    {
+        "pending_review": "Pending review",
+        "2026-11-28T04:00:00+00:00": "2026-11-28",
+        "Rivers_of hope": "Rivers_of hope",
+        "a_b@example.org": "a_b@example.org",
+    }.items(),
+)
+def test_facts_are_shown_in_words(value: str, shown: str) -> None:
+    assert fact_words(value, lambda at: f"{at:%Y-%m-%d}") == shown
 
 
 async def test_why_a_document_was_rejected_is_said(service: Service, api: Client, reviewer: Browser, case: str) -> None:

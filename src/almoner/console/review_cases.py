@@ -24,6 +24,7 @@ from almoner.console.review_words import (
     KIND_WORDS,
     REVIEWS,
     SINGULAR_WORDS,
+    fact_words,
     reason_words,
     rejection_words,
 )
@@ -170,6 +171,7 @@ class CasePages:
             "attached": [self._attached(tx, one) for one in view.documents],
             "flag_words": FLAG_WORDS,
             "rejection_words": rejection_words,
+            "fact_words": fact_words,
             "minutes": int(CLAIM_DURATION.total_seconds()) // 60,
         }
 

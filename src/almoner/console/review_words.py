@@ -1,6 +1,8 @@
 """Texts for the review queue."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Final
 
 from almoner.giving.disbursing.verifications.service import WaitingKind
@@ -137,6 +139,16 @@ FINDING_WORDS: Final[Mapping[Finding, str]] = {
     "bounds": "Limited to 0 to 1",
 }
 """What a part of a score is about."""
+
+_CODE: Final = re.compile(r"[a-z]+(_[a-z]+)+", re.ASCII)
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*", re.ASCII)
+
+
+def fact_words(value: str, moment: Callable[[datetime], str]) -> str:
+    """A fact of a case for people: codes as words, and timestamps as ``moment`` shows them."""
+    if _CODE.fullmatch(value):
+        return readable(value)
+    return moment(datetime.fromisoformat(value)) if _MOMENT.fullmatch(value) else value
 
 
 def reason_words(reason: str) -> str:

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from almoner.giving.checkout.donation_requests.domain import DonationRequest
-from almoner.giving.checkout.payments.domain import Payment
+from almoner.giving.checkout.payments.domain import Payment, UnallocatedReason
 from almoner.giving.disbursing.disbursements.domain import Disbursement
 from almoner.kit import iso11649
 from almoner.kit.ids import encode_uuid
@@ -283,12 +283,16 @@ class StatementUpload:
 
 @dataclass(frozen=True, slots=True)
 class PreviewedLine:
-    """What would happen to a new line. ``target``: its match; ``why``: why it would wait."""
+    """What would happen to a new line. ``target``: its match; ``why``: why it would wait.
+
+    ``unallocated``: why its money would pay no donation, although it has the reference of one.
+    """
 
     movement: BankMovement
     matched_as: MatchedAs | None = None
     target: UUID | None = None
     why: str | None = None
+    unallocated: UnallocatedReason | None = None
 
 
 @dataclass(frozen=True, slots=True)

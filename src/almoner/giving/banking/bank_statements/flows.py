@@ -153,7 +153,8 @@ async def _preview_line(tx: Tx, line_id: UUID) -> PreviewedLine:
     found = await service.get_details(tx, line_id)
     line, reason = found.line, found.line.reason
     why = refusal or (reason.sentence if reason else found.note if line.status == "dismissed" else None)
-    return PreviewedLine(line.movement, line.matched_as, found.target, why)
+    unallocated = await service.find_unallocated_reason(tx, line_id) if line.matched_as == "donation" else None
+    return PreviewedLine(line.movement, line.matched_as, found.target, why, unallocated)
 
 
 def _oldest_first(one: BankStatement) -> tuple[str, date]:

@@ -49,6 +49,7 @@ from almoner.giving.banking.bank_statements.store import count_lines as count_li
 from almoner.giving.banking.bank_statements.store import count_unreconciled as count_unreconciled
 from almoner.giving.banking.bank_statements.store import covered_until as covered_until
 from almoner.giving.banking.bank_statements.store import find_missing_provider_payout as find_missing_provider_payout
+from almoner.giving.banking.bank_statements.store import find_unallocated_reason as find_unallocated_reason
 from almoner.giving.banking.bank_statements.store import list_lines as list_lines
 from almoner.giving.banking.bank_statements.store import list_page as list_page
 from almoner.giving.banking.bank_statements.store import list_statements as list_statements

@@ -20,6 +20,7 @@ from almoner.giving.banking.bank_statements.domain import (
     OpenLineReason,
     ProviderPayout,
 )
+from almoner.giving.checkout.payments.domain import UnallocatedReason
 from almoner.platform.database import keyset
 from almoner.platform.database.across_partners import across_partners
 from almoner.platform.database.conditions import Conditions
@@ -215,6 +216,20 @@ select {", ".join(f"l.{column.strip()}" for column in _COLUMNS.split(","))}, s.r
        case when l.status = 'open' then null else l.status_changed_at end, l.note
 from bank_statement_line l join bank_statement s on s.id = l.statement_id where l.id = $1
 """
+
+
+async def find_unallocated_reason(tx: Tx, line_id: UUID) -> UnallocatedReason | None:
+    """Why the money of a booked line pays no donation; None if it does."""
+    reason = await tx.fetchval(
+        """
+        select u.reason from bank_statement_line b
+        join settlement_line l on l.settlement_id = b.settlement_id
+        join unallocated_payment u on u.id = l.unallocated_payment_id
+        where b.id = $1 limit 1
+        """,
+        line_id,
+    )
+    return UnallocatedReason(reason) if reason else None
 
 
 async def find_details(tx: Tx, line_id: UUID) -> LineDetails | None:
