@@ -1,6 +1,6 @@
 """All pages of a server, built from its parts. Imported only where pages are served, so not by workers."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -41,10 +41,11 @@ from almoner.giving.subscriptions.donor_pages.flows import CardChangeContext
 from almoner.giving.subscriptions.donor_pages.pages import TEMPLATES as REGULAR_TEMPLATES
 from almoner.giving.subscriptions.donor_pages.pages import RegularDonationPages
 from almoner.giving.subscriptions.donor_pages.ports import DonorPayments
-from almoner.platform.database.transactions import Database
+from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.files.storage import BlobStore
 from almoner.platform.http.service import ApiApplication
 from almoner.platform.http.upload_intake import UploadIntake
+from almoner.platform.jobs.schedules import PeriodicJob
 from almoner.platform.observability.telemetry import Telemetry
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.pages import assets, reports
@@ -94,6 +95,7 @@ class PageParts:
     rules: DisbursementRules
     limits: RateLimits
     screener: Screener
+    periodic_jobs: Callable[[Tx], Awaitable[Sequence[PeriodicJob]]]
     status: StatusRenderer
 
 
@@ -181,6 +183,7 @@ def _console_routes(parts: PageParts, gate: PageGuard, beside: Sequence[Route]) 
         tuple(WATCHLIST_SOURCES),
         parts.limits,
         parts.screener,
+        parts.periodic_jobs,
     )
     pages = PageRenderer(parts.db.deployment, console_pages.TEMPLATES, parts.catalogues)
     routes = console_pages.routes(ConsoleContext(parts.db, gate, pages, services))

@@ -387,6 +387,7 @@ def _with_pages(
         rules,
         _limits(services.settings),
         screener,
+        services.background.sweeper.list_jobs,
         StatusRenderer(services.db, email_kinds()),
     )
     return replace(services, pages=build_pages(parts))

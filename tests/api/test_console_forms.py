@@ -71,6 +71,7 @@ FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "/health/jobs/retry": (HEALTH, "job.kind_retried"),
     "/health/jobs/{id}/drop": (HEALTH, "job.dropped"),
     "/health/jobs/{id}/retry": (HEALTH, "job.retried"),
+    "/health/periodic/{name}/run": (HEALTH, "periodic_job.run_requested"),
     "/ledger/export": (MONTH, "ledger.exported"),
     "/organisations/{id}/brand": (NONPROFITS, "organisation.branded"),
     "/organisations/{id}/brand/clear": (NONPROFITS, "organisation.branded"),

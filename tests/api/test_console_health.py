@@ -9,7 +9,7 @@ from almoner.access.notifications import store as notifications_store
 from almoner.access.notifications.domain import UndeliverableEmail
 from almoner.access.people.domain import Person
 from almoner.platform.jobs import queue
-from almoner.platform.observability import backups
+from almoner.platform.observability import backups, selfcheck
 from tests.support import factories
 from tests.support.browsing import Browser
 from tests.support.client import Client
@@ -86,6 +86,28 @@ async def test_a_job_that_gave_up_is_seen_retried_and_dropped(service: Service, 
     assert (await admin.post(f"{HEALTH}/jobs/retry", {"kind": "selfcheck.run"})).status_code == 303
     assert await entries(service, "job.kind_retried", service.db.deployment.ids.text("operator", person.id)) == 1
     assert (await admin.get(f"{HEALTH}/jobs/99999999999999999999")).status_code == 404
+
+
+async def test_a_periodic_job_is_seen_and_run_now(service: Service, admin: Browser, person: Person) -> None:
+    name, own = selfcheck.NIGHTLY, service.db.deployment.ids.text("operator", person.id)
+    await service.drain()
+    async with service.db.write() as tx:
+        await tx.execute(
+            "update schedule set failed_at = $2, last_error = 'the moon is full' where name = $1", name, tx.now
+        )
+    await admin.open(f"{HEALTH}/periodic")
+    shown = words(admin)
+    for part in ("credentials.delete_expired every hour", "sessions.expire when something is due", "the moon is full"):
+        assert part in shown, part
+    path = f"{HEALTH}/periodic/{name}/run"
+    assert (await admin.get(f"{HEALTH}/periodic/no.such/run")).status_code == 404
+    await admin.open(path)
+    assert (await admin.post(path, {"sure": "yes"})).status_code == 303
+    assert await entries(service, "periodic_job.run_requested", own) == 1
+    await service.drain()
+    async with service.db.write() as tx:
+        sql = "update schedule set failed_at = null, last_error = null where name = $1 returning run_requested_at"
+        assert await tx.fetchval(sql, name) is None, "nothing was due"
 
 
 async def test_only_administrators_decide_about_jobs(service: Service) -> None:

@@ -20,6 +20,7 @@ NARROWER: Mapping[str, frozenset[Role]] = {
             "/health/jobs/retry",
             "/health/jobs/{id}/retry",
             "/health/jobs/{id}/drop",
+            "/health/periodic/{name}/run",
             "/health/findings/run",
             "/health/incidents/new",
             "/health/incidents/{id}/update",

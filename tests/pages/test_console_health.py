@@ -16,6 +16,7 @@ PAGES = (
     "health/findings",
     "health/incidents",
     "health/incidents/new",
+    "health/periodic",
     "health/processes",
     "audit-log",
     "registers",

@@ -15,6 +15,7 @@ from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import BackgroundTasks, Handler, JobContext, Schedule
 from almoner.platform.jobs.queue import FinishedJob, Job, JobDone, JobDropped, JobRecorded, JobRetry, NewJob, Result
 from almoner.platform.jobs.runner import JobRunner
+from almoner.platform.jobs.schedules import request_run
 from tests.support.eventually import eventually
 from tests.worker.conftest import Ground
 
@@ -409,14 +410,42 @@ async def test_a_failing_sweep_does_not_hold_up_the_others(ground: Ground) -> No
     async def due(tx: Tx) -> datetime:
         return tx.now
 
+    broken = True
+
     async def fail(_tx: Tx) -> int:
-        raise RuntimeError
+        if broken:
+            raise RuntimeError("no such moon")
+        return 0
 
     schedules = (Schedule("a.broken", due, fail), Schedule("records.expire", records.next_due, records.run))
-    assert (
-        await BackgroundWorker(ground.db, BackgroundTasks(schedules=schedules), ground.telemetry).sweeper.run_due() == 1
-    )
+
+    def worker() -> BackgroundWorker:
+        return BackgroundWorker(ground.db, BackgroundTasks(schedules=schedules), ground.telemetry)
+
+    assert await worker().sweeper.run_due() == 1
     assert [line["schedule"] for line in ground.log if line["event"] == "schedule_failed"] == ["a.broken"]
+    async with ground.db.read() as tx:
+        failed, other = await worker().sweeper.list_jobs(tx)
+    assert (failed.last_error, failed.last_run_at, other.last_error) == ("no such moon", None, None)
+    broken = False
+    await worker().sweeper.run_due()
+    async with ground.db.read() as tx:
+        mended, _ = await worker().sweeper.list_jobs(tx)
+    assert (mended.last_error, mended.failed_at) == (None, None)
+    assert mended.last_run_at is not None
+
+
+async def test_a_requested_run_does_not_wait_for_the_end_of_its_period(ground: Ground) -> None:
+    records, now = Expiring(ground.clock.now() - timedelta(seconds=1)), ground.clock.now()
+    schedules = (Schedule("records.tidy", records.next_due, records.run, every=timedelta(days=1000)),)
+    sweeper = BackgroundWorker(ground.db, BackgroundTasks(schedules=schedules), ground.telemetry).sweeper
+    assert await sweeper.run_due() == 0
+    async with ground.db.write() as tx:
+        await request_run(tx, "records.tidy")
+    assert await sweeper.run_due() == 1
+    async with ground.db.read() as tx:
+        (done,) = await sweeper.list_jobs(tx)
+    assert (done.requested, done.last_run_at) == (False, now)
 
 
 async def test_the_loops_survive_a_statement_that_the_database_refuses(ground: Ground, seen: list[int]) -> None:

@@ -69,6 +69,7 @@ DEPLOYMENT_ACTIONS: Final[Mapping[str, str]] = {
     "payment_file.downloaded": "Payment file downloaded",
     "payment_file.released": "Payment file released",
     "payment_file.withdrawn": "Payment file withdrawn",
+    "periodic_job.run_requested": "Run of a periodic job requested",
     "refund.marked_failed": "Refund recorded as failed",
     "refund.marked_sent": "Refund recorded as sent",
     "refund.resolved": "Failed refund marked as handled",

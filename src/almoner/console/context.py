@@ -24,6 +24,7 @@ from almoner.platform.evidence.dossier import DossierLoader
 from almoner.platform.files.storage import BlobStore
 from almoner.platform.http.upload_intake import UploadIntake
 from almoner.platform.http.uploads import UploadDeclaration
+from almoner.platform.jobs.schedules import PeriodicJob
 from almoner.platform.outbound.client import OutboundClient
 from almoner.platform.outbound.mail import Mail
 from almoner.platform.pages.record_tables import readable, status_tone
@@ -79,6 +80,7 @@ class ConsoleServices:
     watchlist_sources: Sequence[str]
     rate_limits: RateLimits
     screener: Screener
+    periodic_jobs: Callable[[Tx], Awaitable[Sequence[PeriodicJob]]]
 
 
 @dataclass(frozen=True, slots=True)

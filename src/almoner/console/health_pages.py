@@ -15,6 +15,7 @@ from almoner.console.health_emails import HealthEmails
 from almoner.console.health_facts import list_expiries, load_lines
 from almoner.console.health_incidents import HealthIncidents
 from almoner.console.health_jobs import HealthJobs
+from almoner.console.health_periodic import PeriodicJobPages
 from almoner.console.health_receivers import HealthReceivers
 from almoner.console.links import ADMINISTRATORS, EVERYBODY
 from almoner.console.lists import ListRouteBuilder
@@ -85,6 +86,7 @@ def routes(context: ConsoleContext) -> list[Route]:
         context.route("/health/processes", pages.processes, *everybody, methods=["GET"]),
         *HealthIncidents(context).routes(lists, actions),
         *HealthJobs(context).routes(lists, actions),
+        *PeriodicJobPages(context).routes(actions),
         *HealthEmails(context).routes(lists, actions),
         *HealthReceivers(context).routes(lists),
         *AuditPages(context).routes(lists, actions),

@@ -57,6 +57,7 @@ _HEALTH: Final = (
     _link("Incidents", "/health/incidents", EVERYBODY, "Health"),
     _link("Queues", "/health/queues", EVERYBODY, "Health"),
     _link("Jobs that gave up", "/health/jobs", EVERYBODY, "Health"),
+    _link("Periodic jobs", "/health/periodic", EVERYBODY, "Health"),
     _link("Webhook receivers", "/health/receivers", EVERYBODY, "Health"),
     _link("Emails not delivered", "/health/emails", ADMINISTRATORS, "Health"),
     _link("Self-check", "/health/findings", EVERYBODY, "Health"),

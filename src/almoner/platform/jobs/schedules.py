@@ -1,10 +1,12 @@
 """Runs periodic jobs when they are due, one process at a time for each (architecture 5)."""
 
 import asyncio
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs.background_tasks import Schedule
@@ -19,6 +21,24 @@ from almoner.platform.observability.telemetry import Telemetry
 
 _LOOK_SECONDS: Final = 1.0
 _REST_SECONDS: Final = 5.0
+_LONGEST_ERROR: Final = 500
+_STATES: Final = "select name, last_run_at, failed_at, last_error, run_requested_at from schedule"
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodicJob:
+    """A periodic job and its last run. ``next_run_at``: None if nothing waits for it.
+
+    ``failed_at``, ``last_error``: of the last run, if it failed. ``requested``: an operator wants it run now.
+    """
+
+    name: str
+    every: timedelta | None
+    next_run_at: datetime | None
+    last_run_at: datetime | None
+    failed_at: datetime | None
+    last_error: str | None
+    requested: bool
 
 
 class ScheduleRunner:
@@ -34,16 +54,16 @@ class ScheduleRunner:
 
     async def run_due(self) -> int:
         """Run every due periodic job to its end; returns how many records were processed."""
-        return await self._sweep(self._schedules)
+        return await self._sweep(self._schedules, await self._requested())
 
-    async def _sweep(self, schedules: Sequence[Schedule]) -> int:
+    async def _sweep(self, schedules: Sequence[Schedule], requested: Collection[str]) -> int:
         await self._register()
         handled = 0
         for schedule in schedules:
             if self._resting.get(schedule.name, 0.0) > monotonic():
                 continue
             try:
-                handled += await self._to_the_end(schedule)
+                handled += await self._to_the_end(schedule, requested=schedule.name in requested)
             except Exception as error:
                 if isinstance(error, TIMEOUT_ERRORS):  # other schedules still have their turn
                     self._telemetry.statement_timeouts.labels(schedule.name).inc()
@@ -51,28 +71,51 @@ class ScheduleRunner:
                     raise
                 real_now = self._db.deployment.clock.real_now()
                 self._telemetry.log("schedule_failed", real_now, schedule=schedule.name, **failure_log_fields(error))
+                await self._record_failure(schedule, error)
                 self._resting[schedule.name] = monotonic() + _REST_SECONDS
         return handled
 
-    async def _to_the_end(self, schedule: Schedule) -> int:
+    async def _record_failure(self, schedule: Schedule, error: Exception) -> None:
+        """Store why a run failed, for operators."""
+        with suppress(*DATABASE_ERRORS):
+            async with self._db.write() as tx:
+                await tx.execute(
+                    "update schedule set failed_at = $2, last_error = $3, run_requested_at = null where name = $1",
+                    schedule.name,
+                    tx.now,
+                    (str(error) or type(error).__name__)[:_LONGEST_ERROR],
+                )
+
+    async def _requested(self) -> Collection[str]:
+        """The periodic jobs that an operator wants run now."""
         async with self._db.read() as tx:
-            now, due = tx.now, await schedule.due_at(tx)
+            rows = await tx.fetch("select name from schedule where run_requested_at is not null")
+        return {row["name"] for row in rows}
+
+    async def _to_the_end(self, schedule: Schedule, *, requested: bool) -> int:
+        async with self._db.read() as tx:
+            now, due = tx.now, await (schedule.next_due(tx) if requested else schedule.due_at(tx))
         handled = 0
         if due is not None and due <= now:
-            while batch := await self._batch(schedule):
+            while batch := await self._batch(schedule, requested=requested):
                 handled += batch
                 if self._db.disk.is_low:
                     return handled  # continues once there is disk space
+        if requested:
+            async with self._db.write() as tx:
+                await tx.execute("update schedule set run_requested_at = null where name = $1", schedule.name)
         self._looked[schedule.name] = schedule.period_number_at(now)
         return handled
 
-    def _schedules_to_check(self) -> list[Schedule]:
+    def _schedules_to_check(self, requested: Collection[str]) -> list[Schedule]:
         """All schedules except housekeeping ones already checked in their current period: those are due at its end."""
         now = self._db.deployment.clock.now()
         return [
             schedule
             for schedule in self._schedules
-            if schedule.every is None or self._looked.get(schedule.name) != schedule.period_number_at(now)
+            if schedule.every is None
+            or schedule.name in requested
+            or self._looked.get(schedule.name) != schedule.period_number_at(now)
         ]
 
     async def _register(self) -> None:
@@ -90,14 +133,20 @@ class ScheduleRunner:
             )
         self._registered = True
 
-    async def _batch(self, schedule: Schedule) -> int:
+    async def _batch(self, schedule: Schedule, *, requested: bool) -> int:
         async with self._db.write() as tx:
             if not await _acquire(tx, schedule.name):
                 return 0
-            due = await schedule.due_at(tx)  # another runner may have run it since the check
+            due = await (
+                schedule.next_due(tx) if requested else schedule.due_at(tx)
+            )  # another runner may have run it since the check
             if due is None or due > tx.now:
                 return 0
-            await tx.execute("update schedule set last_run_at = $2 where name = $1", schedule.name, tx.now)
+            await tx.execute(
+                "update schedule set last_run_at = $2, failed_at = null, last_error = null where name = $1",
+                schedule.name,
+                tx.now,
+            )
             return await schedule.run(tx)
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -105,12 +154,32 @@ class ScheduleRunner:
         while not stop.is_set():
             try:
                 if not self._db.disk.is_low:
-                    await self._sweep(self._schedules_to_check())
+                    requested = await self._requested()
+                    await self._sweep(self._schedules_to_check(requested), requested)
             except DATABASE_ERRORS as error:
                 self._telemetry.log(
                     "scheduler_waits", self._db.deployment.clock.real_now(), **failure_log_fields(error)
                 )
             await wait_until_set(stop, _LOOK_SECONDS)
+
+    async def list_jobs(self, tx: Tx) -> list[PeriodicJob]:
+        """All periodic jobs, with their last and next runs, by name."""
+        rows: dict[str, Mapping[str, Any]] = {row["name"]: dict(row) for row in await tx.fetch(_STATES)}
+        found = []
+        for one in sorted(self._schedules, key=lambda schedule: schedule.name):
+            known = rows.get(one.name, {})
+            found.append(
+                PeriodicJob(
+                    one.name,
+                    one.every,
+                    await one.due_at(tx),
+                    known.get("last_run_at"),
+                    known.get("failed_at"),
+                    known.get("last_error"),
+                    known.get("run_requested_at") is not None,
+                )
+            )
+        return found
 
     async def next_due_times(self, tx: Tx) -> list[datetime]:
         """The next due time of each periodic job, past or future."""
@@ -121,6 +190,11 @@ class ScheduleRunner:
         """The time that the sandbox clock may not pass until the work due by then is done."""
         limits = [await one.sandbox_clock_limit(tx) for one in self._schedules if one.sandbox_clock_limit is not None]
         return min((moment for moment in limits if moment is not None), default=None)
+
+
+async def request_run(tx: Tx, name: str) -> None:
+    """Have a worker run a periodic job without waiting for the end of its period, if anything is due."""
+    await tx.execute("update schedule set run_requested_at = $2 where name = $1", name, tx.now)
 
 
 async def last_run_at(tx: Tx, name: str) -> datetime | None:

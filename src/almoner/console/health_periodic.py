@@ -1,0 +1,101 @@
+"""The page about periodic jobs: how often each runs, how its last run ended, and when it runs next."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from almoner.access.accounts.page_guard import Visitor
+from almoner.console.actions import ActionPage, ActionPages, ConsoleAction
+from almoner.console.context import ConsoleContext
+from almoner.console.links import ADMINISTRATORS, EVERYBODY
+from almoner.kit.errors import NotFound
+from almoner.platform.audit.log import DEPLOYMENT
+from almoner.platform.database.transactions import Tx
+from almoner.platform.jobs import schedules
+from almoner.platform.jobs.schedules import PeriodicJob
+
+PATH: Final = "/health/periodic"
+_LATE: Final = timedelta(minutes=2)
+_UNITS: Final = ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(minutes=1), "minute"))
+
+
+class PeriodicJobPages:
+    """Pages about periodic jobs."""
+
+    def __init__(self, context: ConsoleContext) -> None:
+        self._context = context
+
+    def routes(self, actions: ActionPages) -> list[Route]:
+        """Starlette routes."""
+        return [
+            *actions.routes(self._run_action()),
+            self._context.route(PATH, self.list, *sorted(EVERYBODY), methods=["GET"]),
+        ]
+
+    async def list(self, visitor: Visitor) -> Response:
+        """List all periodic jobs. Those that failed or are late come first."""
+        async with self._context.db.read() as tx:
+            now = tx.now
+            jobs = await self._context.services.periodic_jobs(tx)
+        return await self._context.show(
+            visitor,
+            "health_periodic.html",
+            jobs=sorted(((one, _status(one, now)) for one in jobs), key=lambda row: row[1] not in ("failed", "late")),
+            frequency=_frequency,
+            now=now,
+            may_run=visitor.person.has_role(*ADMINISTRATORS),
+            own=PATH,
+            message="A worker runs the job within seconds." if visitor.query.get("done") == "requested" else "",
+        )
+
+    def _run_action(self) -> ConsoleAction:
+        async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
+            job = await self._job(tx, visitor)
+            waits = job.next_run_at is not None
+            return ActionPage(
+                f"Run {job.name} now",
+                "Run now",
+                PATH,
+                "Periodic jobs",
+                [
+                    "A worker runs the job within seconds, and does only what is due now.",
+                    "A job that failed is also tried again by itself, every 5 seconds.",
+                ],
+                closed="" if waits else "Nothing waits for this job.",
+            )
+
+        async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
+            job = await self._job(tx, visitor)
+            await schedules.request_run(tx, job.name)
+            await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "periodic_job.run_requested", job.name)
+            return f"{PATH}?done=requested"
+
+        return ConsoleAction(f"{PATH}/{{name}}/run", ADMINISTRATORS, describe, perform)
+
+    async def _job(self, tx: Tx, visitor: Visitor) -> PeriodicJob:
+        name = visitor.path.split("/")[-2]
+        found = next((one for one in await self._context.services.periodic_jobs(tx) if one.name == name), None)
+        if found is None:
+            raise NotFound
+        return found
+
+
+def _status(one: PeriodicJob, now: datetime) -> str:
+    """How its last run ended, or what it waits for."""
+    if one.failed_at is not None:
+        return "failed"
+    if one.next_run_at is not None and one.next_run_at < now - _LATE:
+        return "late"
+    return "never run" if one.last_run_at is None else "succeeded"
+
+
+def _frequency(every: timedelta | None) -> str:
+    """How often it runs at most, such as "every 2 hours"."""
+    if every is None:
+        return "when something is due"
+    length, words = next(unit for unit in _UNITS if every >= unit[0])
+    count = every // length
+    return f"every {words}" if count == 1 else f"every {count} {words}s"
