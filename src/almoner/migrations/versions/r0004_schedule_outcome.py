@@ -1,13 +1,13 @@
 """How the last run of each periodic job ended, and who wants it run now.
 
-Revision ID: r0003
-Revises: r0002
+Revision ID: r0004
+Revises: r0003
 """
 
 from alembic import op
 
-revision = "r0003"
-down_revision = "r0002"
+revision = "r0004"
+down_revision = "r0003"
 
 UPGRADE = """
 alter table schedule add column failed_at timestamptz;
