@@ -131,6 +131,7 @@ async def test_a_request_is_sent_to_the_sandbox(site: Site) -> None:
     session = await site.session()
     async with site.donor() as page:
         section = await form_of(site, page)
+        await expect(section.get_by_label("Request")).to_have_value("GET /v1/donation-sessions/$donationsession")
         await section.get_by_label("Key").fill(site.api.key)
         await section.get_by_role("button", name="Send").click()
         await expect(section.locator("output pre")).to_contain_text(session["id"])

@@ -28,6 +28,7 @@ def test_every_page_is_small_and_has_nothing_inline(pages: dict[Path, str]) -> N
     for file, html in pages.items():
         assert len(html.encode()) < MOST_BYTES, file
         assert not re.search(r'<style|<script>|\sstyle="|\son[a-z]+="|javascript:', html), file
+        assert 'class="err"' not in html, file  # nothing is drawn as a mistake
         loaded = re.findall(r'<(?:script|img|link rel="stylesheet")[^>]* (?:src|href)="([^"]+)"', html)
         assert not [address for address in loaded if "//" in address], file
 

@@ -17,6 +17,7 @@ _LONG_CODE: Final = re.compile(r'(?<=<span class="pre">)[^<\s]{16,}(?=</span>)')
 _CHANGED: Final = {
     ' style="display: none;">': " hidden>",
     '<p class="caption" role="heading">': '<p class="caption">',  # a heading without a level is none
+    '<span class="err">': "<span>",  # a request without a version of HTTP is no mistake
     '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',
     '<aside class="toc-drawer': '<aside aria-label="On this page" class="toc-drawer',
 }

@@ -118,7 +118,7 @@ const readable = (text) => {
 const formOf = (block, account, lists) => {
   const [keyId, textId] = [nextId(), nextId()];
   const key = made("input", { id: keyId, type: "password", autocomplete: "off", spellcheck: false, value: sessionStorage.getItem(KEY) || account.key || "" });
-  const text = made("textarea", { id: textId, rows: 4, spellcheck: false, value: block.textContent.trim() });
+  const text = made("textarea", { id: textId, rows: 4, spellcheck: false, value: block.querySelector("pre").textContent.trim() });
   text.rows = Math.min(20, text.value.split("\n").length + 1);
   const answer = made("output");
   const form = made(
