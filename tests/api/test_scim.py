@@ -9,7 +9,7 @@ from almoner.settings import Rate
 from tests.support.database import TestDatabase
 from tests.support.scim import ENTERPRISE, GROUP, MEDIA_TYPE, USER, ScimClient, made, refused, shown, user
 from tests.support.service import Service, Tenant, serving
-from tests.support.terminal import terminal
+from tests.support.terminal import in_process, operator
 
 PLACES = (
     ("GET", "/ServiceProviderConfig"),
@@ -61,7 +61,7 @@ async def test_k6_a_key_without_the_scope_opens_nothing(service: Service, tenant
 
 
 async def test_k6_keys_work_while_the_partner_may_use_scim(service: Service, tenant: Tenant, tmp_path: Path) -> None:
-    almoner = terminal(service, tmp_path, "administrator")
+    almoner = in_process(service, tmp_path, await operator(service, "administrator"))
     partner = service.db.deployment.ids.text("partner", tenant.partner.id)
     async with ScimClient.of(service, await service.key(tenant.partner, "scim")) as client:
         assert (await client.get("/Users")).status_code == 200

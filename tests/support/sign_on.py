@@ -97,13 +97,13 @@ class Setup:
 
 async def visit(url: str) -> dict[str, str]:
     """Open the provider's URL; returns the query with which it redirects back."""
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(verify=False) as client:
         return read_back((await client.get(url)).headers["location"])
 
 
 async def through(url: str, pages: str) -> str:
     """The path on our pages to which a provider that asks nothing redirects."""
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(verify=False) as client:
         return str((await client.get(url)).headers["location"]).removeprefix(pages)
 
 

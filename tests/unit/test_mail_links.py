@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, get_args
@@ -78,8 +79,8 @@ HOSTILE = (
     OWN,
     f"{PAGES}.evil.example/gift",
 )
-BESIDE_WORDS = ("http://evil.example/login click here", ".example", "//evil.example/x", "例え。テスト", OWN)
-"""One of each kind, for catalogues: what they add is the words before and after what is typed."""
+BESIDE_WORDS = ("http://evil.example/login .example //evil.example/x", f".example {OWN} 例え。テスト")
+"""Some of each kind, for catalogues: what they add is the words before and after what is typed."""
 HARMLESS = ("St. Mary", "Dr. Who, Esq.", "Verein Hilfe e.V.", "1,234.50 / 12-3456789", "10:30", "山田。")
 
 RECEIPT = Receipt(
@@ -220,13 +221,19 @@ def in_every_language() -> list[tuple[str, str]]:
     ]
 
 
+@cache
+def _renderer(mail: str) -> tuple[MailRenderer, str]:
+    """With its template compiled once for all languages and texts."""
+    path = Path(mail)
+    return MailRenderer(DEPLOYMENT, PACKAGE / path.parent, CATALOGUES), f"{path.name}.html"
+
+
 def rendered(mail: str, tag: str, typed: str) -> list[Mail]:
     """The mail in all its forms, in a language, with this in each place where somebody types."""
-    path = Path(mail)
-    renderer = MailRenderer(DEPLOYMENT, PACKAGE / path.parent, CATALOGUES)
+    renderer, template = _renderer(mail)
     return [
         renderer.render_mail(
-            f"{path.name}.html",
+            template,
             renderer.language(tag),
             {"link": OWN, **facts},
             brand=renderer.partner_brand(typed, typed, "#123456", None, NO_LINKS),
@@ -269,7 +276,7 @@ def test_h11_nothing_that_was_typed_becomes_a_link(mail: str, tag: str, all_type
 
 @pytest.mark.parametrize(("mail", "tag"), in_every_language())
 def test_what_is_no_link_is_shown_as_it_was_typed_and_our_own_words_stay(mail: str, tag: str) -> None:
-    for typed in HARMLESS if tag == "en" else HARMLESS[::2]:
+    for typed in HARMLESS if tag == "en" else (" ".join(HARMLESS[::2]),):
         for made in rendered(mail, tag, typed):
             assert JOINER not in made.subject + made.text + made.html
             assert typed in made.text or "code" in made.text or mail.endswith("letter")

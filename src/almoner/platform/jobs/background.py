@@ -42,11 +42,22 @@ class BackgroundWorker:
         """Run events, periodic jobs and queued jobs until nothing is due."""
         # Not under the limits of the request that calls it.
         with statement_timeout(BACKGROUND_SECONDS), refusable_writes(refusable=False):
-            moved = 1
-            while moved:
-                moved = await self.dispatcher.run_batch() + await self.chainer.run_batch()
-                moved += await self.sweeper.run_due() + await self.runner.run_round()
-                await self.runner.wait_until_idle()
+            handled = 1
+            while handled:
+                handled = await self._pass_on_events() + await self.sweeper.run_due() + await self._drain_jobs()
+
+    async def _pass_on_events(self) -> int:
+        return await self.dispatcher.run_batch() + await self.chainer.run_batch()
+
+    async def _drain_jobs(self) -> int:
+        """Run jobs and the events that follow until none is due: to ask each periodic job in between takes longer."""
+        handled, moved = 0, 1
+        while moved:
+            moved = await self.runner.run_round()
+            await self.runner.wait_until_idle()
+            moved += await self._pass_on_events()
+            handled += moved
+        return handled
 
     async def count_outstanding(self, tx: Tx) -> int:
         """How much is due and not done: undispatched events, overdue periodic jobs, queued jobs."""
