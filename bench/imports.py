@@ -7,7 +7,6 @@ tables with all their indexes and triggers.
 """
 
 import asyncio
-import gzip
 import os
 import resource
 import statistics
@@ -17,25 +16,21 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
 import asyncpg
 
-import almoner
 from almoner import wiring
 from almoner.nonprofits.registers import flows as registers_flows
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
 from bench import bodies
 from bench.scale import BRIEF, FULL, Scale
-from bench.stage import database
+from bench.stage import SAMPLE, database, sample
 
-SAMPLE = sorted((Path(almoner.__file__).parent / "samples" / "us_irs_bmf").rglob("*.csv.gz"))
 SOURCE = "irs-bmf"
 FILES = os.environ.get("ALMONER_REGISTER_FILES")
-BEGINNING, BEGINNING_ROWS = "almoner-bench-2026-04-13-", 1_000
 MEBIBYTE = 2**20
 FIRST, SMALL, LATER, BACK, COPY = (
     "`almoner registers import`, first load",
@@ -151,22 +146,14 @@ def _line(name: str, rows: int, paces: Sequence[float], bare: float) -> str:
     return f"| {name} | {rows:,} | {middle:,.0f} ({min(paces):,.0f}-{max(paces):,.0f}) | {middle / bare:.2f} |"
 
 
-def _beginning(path: Path, folder: Path) -> Path:
-    """The first rows of a file of the sample."""
-    made = folder / path.name.removesuffix(".gz")
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        made.write_text("".join(islice(file, BEGINNING_ROWS)), encoding="utf-8")
-    return made
-
-
 def measure(scale: Scale) -> list[str]:
     """A Markdown table: medians with the range."""
     first, *others = states()[-2:]
     names = {path.name for path in first}
     later = [path for path in others[0] if path.name in names] if others else []
-    with tempfile.TemporaryDirectory(prefix=BEGINNING) as name:
+    with sample(scale) as beginnings:
         if scale is BRIEF:
-            first, later = [_beginning(path, Path(name)) for path in SAMPLE], []
+            first, later = beginnings, []
         runs = [_run(first, later) for _ in range(scale.repeat)]
     bare = statistics.median(run.paces[COPY] for run in runs)
     lines = ["| the register of the IRS | rows | rows/s | x COPY |", "|---|---|---|---|"]

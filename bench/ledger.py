@@ -7,7 +7,8 @@ import asyncio
 import random
 import statistics
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -22,9 +23,9 @@ from almoner.nonprofits.registers import flows as registers_flows
 from almoner.platform.database.transactions import Database
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
-from bench.imports import SAMPLE, SOURCE
+from bench.imports import SOURCE
 from bench.scale import FULL, Scale
-from bench.stage import database
+from bench.stage import database, sample
 
 WRITERS = 16
 ACCOUNTS = 4_000
@@ -122,19 +123,19 @@ async def _keep(_connection: object) -> None:
     """No reset query on release, as in the service."""
 
 
-async def _load(complete: Settings) -> None:
+async def _load(complete: Settings, files: Sequence[Path]) -> None:
     """Import the shipped register sample: money is owed to its nonprofits."""
     services = await wiring.build_services(complete)
     try:
-        await registers_flows.import_files(services.db, REGISTER_SOURCES[SOURCE], SAMPLE)
+        await registers_flows.import_files(services.db, REGISTER_SOURCES[SOURCE], files)
     finally:
         await services.close()
 
 
 def measure(scale: Scale) -> list[str]:
     """A Markdown table: runs of each in turn, medians with the range."""
-    with database() as complete:
-        asyncio.run(_load(complete))
+    with database() as complete, sample(scale) as files:
+        asyncio.run(_load(complete, files))
         return asyncio.run(_rounds(complete, scale))
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import gzip
 import json
 import os
 import random
@@ -11,11 +12,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from uuid import UUID
 
@@ -33,7 +35,7 @@ from almoner.nonprofits.registers import flows as registers_flows
 from almoner.platform.database.transactions import Database, Partner
 from almoner.settings import Settings
 from almoner.sources import REGISTER_SOURCES
-from bench.scale import FULL, Scale
+from bench.scale import BRIEF, FULL, Scale
 from tests.support.running import free_port
 from tests.support.servers import copied
 
@@ -41,6 +43,7 @@ PARTNERS = 10
 LIST_ROWS = 100_000
 ORGANISATIONS = 2_000
 SAMPLE = sorted((Path(almoner.__file__).parent / "samples" / "us_irs_bmf").rglob("*.csv.gz"))
+BEGINNING, BEGINNING_ROWS = "almoner-bench-2026-04-13-", 1_000
 METADATA = '{"campaign": "winter"}'
 NO_LIMIT = "900000/900000"
 
@@ -101,13 +104,30 @@ def database() -> Iterator[Settings]:
 
 
 @contextmanager
+def sample(scale: Scale) -> Iterator[list[Path]]:
+    """The files of the shipped register sample, or in brief the first rows of each."""
+    if scale is not BRIEF:
+        yield SAMPLE
+        return
+    with tempfile.TemporaryDirectory(prefix=BEGINNING) as folder:
+        yield [_beginning(path, Path(folder)) for path in SAMPLE]
+
+
+def _beginning(path: Path, folder: Path) -> Path:
+    made = folder / path.name.removesuffix(".gz")
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        made.write_text("".join(islice(file, BEGINNING_ROWS)), encoding="utf-8")
+    return made
+
+
+@contextmanager
 def staged(scale: Scale = FULL) -> Iterator[Stage]:
     """An embedded server in its own folder, migrated and filled."""
-    with database() as complete:
-        yield asyncio.run(_fill(complete, scale.rows(LIST_ROWS)))
+    with database() as complete, sample(scale) as files:
+        yield asyncio.run(_fill(complete, scale.rows(LIST_ROWS), files))
 
 
-async def _fill(complete: Settings, rows: int) -> Stage:
+async def _fill(complete: Settings, rows: int, files: Sequence[Path]) -> Stage:
     services = await wiring.build_services(complete)
     try:
         async with services.db.read() as tx:
@@ -115,7 +135,7 @@ async def _fill(complete: Settings, rows: int) -> Stage:
             backend = int(await tx.fetchval("select pg_backend_pid()"))
         stage = Stage(complete, psutil.Process(backend).ppid(), version)
         await _partners(services.db, stage)
-        await _organisations(services.db, stage)
+        await _organisations(services.db, stage, files)
         await _donations(services.db, stage, rows)
         return stage
     finally:
@@ -131,12 +151,12 @@ async def _partners(db: Database, stage: Stage) -> None:
             stage.keys.append(secret)
 
 
-async def _organisations(db: Database, stage: Stage) -> None:
+async def _organisations(db: Database, stage: Stage, files: Sequence[Path]) -> None:
     """Import the shipped register sample; its nonprofits receive donations and are searched for."""
-    await registers_flows.import_files(db, REGISTER_SOURCES["irs-bmf"], SAMPLE)
+    await registers_flows.import_files(db, REGISTER_SOURCES["irs-bmf"], files)
     async with db.read() as tx:
         rows = await tx.fetch("select id, name from organisation where 'nonprofit' = any(types) order by id")
-        for row in random.Random(20261121).sample(rows, ORGANISATIONS):
+        for row in random.Random(20261121).sample(rows, min(ORGANISATIONS, len(rows))):
             stage.organisations.append(tx.ids.text("organisation", row["id"]))
             stage.names.append(row["name"])
 
