@@ -7,11 +7,8 @@ from playwright.async_api import Browser
 
 from almoner.platform.pages.translations import TranslationCatalogues
 from tests.pages import site as sites
-from tests.pages.site import AXE, Site, open_browser, open_site
+from tests.pages.site import AXE, KINDS, Site, open_browser, open_site
 from tests.support.database import TestDatabase
-
-KINDS = ("en", "ar", "de", "ja")
-"""From left to right and from right to left, with a decimal comma and long words, the family name first."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

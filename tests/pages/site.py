@@ -3,10 +3,11 @@
 import asyncio
 import re
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,18 @@ MOST_MILLISECONDS = 60_000  # of waiting for a page: a busy machine needs more t
 expect.set_options(timeout=MOST_MILLISECONDS)
 GOOD, DECLINED, POOR, CHALLENGED = "4242424242424242", "4000000000000002", "4000000000009995", "4000000000003220"
 
+KINDS = ("en", "ar", "de", "ja")
+"""From left to right and from right to left, with a decimal comma and long words, the family name first."""
+
 every_page = False
 """Whether axe is asked about each page, whatever its shape: in `make soak`."""
 _fine: set[bytes] = set()
+
+
+def cases(*given: Sequence[str], short: Collection[tuple[str, ...]]) -> list[Any]:
+    """Each of these with each: ``short`` in every run, the others among the long figures, since shapes are the same."""
+    assert set(short) <= set(product(*given))
+    return [one if one in short else pytest.param(*one, marks=pytest.mark.long) for one in product(*given)]
 
 
 @dataclass

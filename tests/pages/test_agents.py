@@ -10,7 +10,6 @@ from almoner.platform.pages.translations import TranslationCatalogues
 from tests.pages.site import Site, findings
 from tests.support import agents, factories
 
-LANGUAGES = TranslationCatalogues().offered_languages
 _numbers = count(1)
 
 
@@ -124,16 +123,15 @@ async def test_h8_the_code_is_typed_by_keyboard_alone(site: Site) -> None:
     assert (await agents.shown(site.api, made))["status"] == "pending_review"
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-async def test_h9_every_language_speaks_on_every_page(site: Site, language: str) -> None:
-    spoken = TranslationCatalogues().language(language)
-    made, mail = await applied(site, language=language)
+async def test_h9_every_language_speaks_on_every_page(site: Site, spoken_language: str) -> None:
+    spoken = TranslationCatalogues().language(spoken_language)
+    made, mail = await applied(site, language=spoken_language)
     assert spoken.text("agent.mail.open") in mail["text"]
     async with site.donor(viewport={"width": 320, "height": 800}) as page:
         await page.goto(agents.link_in(mail))
         await expect(page.locator("h1")).to_have_text(spoken.text("agent.title"))
         assert await page.locator("html").get_attribute("dir") == spoken.direction
-        assert (await page.locator("html").get_attribute("lang") or "").split("-")[0] == language.split("-")[0]
+        assert (await page.locator("html").get_attribute("lang") or "").split("-")[0] == spoken_language.split("-")[0]
         wide = await page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
         assert not wide
         await page.locator("button[name=confirm]").click()

@@ -35,7 +35,7 @@ async def test_a_donor_who_covers_the_fee_sees_the_total_before_paying(site: Sit
     assert site.complaints == []
 
 
-@pytest.mark.parametrize("language", ["en", "ja"])
+@pytest.mark.parametrize("language", ["en", pytest.param("ja", marks=pytest.mark.long)])
 async def test_a_message_reaches_the_donation_and_no_event(site: Site, language: str) -> None:
     session = await site.session(language=language)
     words = "For the café 🦁\nwith <b>thanks</b>"

@@ -3,7 +3,8 @@
 import pytest
 from playwright.async_api import expect
 
-from tests.pages.site import TO_PAYMENT, Site, fill, pay, shortcomings
+from tests.pages import site as sites
+from tests.pages.site import KINDS, TO_PAYMENT, Site, fill, pay, shortcomings
 from tests.support import factories
 
 LANGUAGES = ("en", "de", "es", "fr", "it", "nl", "pl", "pt-BR", "ja", "ar", "he", "uk")
@@ -89,6 +90,6 @@ async def test_the_pages_are_for_everybody_in_every_language(site: Site) -> None
                 found += [f"{language} {address}: {wrong}" for wrong in await shortcomings(page)]
             return found
 
-    for language in LANGUAGES:
+    for language in LANGUAGES if sites.every_page else KINDS:
         assert await look(language) == []
     assert site.complaints == []
