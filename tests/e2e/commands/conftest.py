@@ -1,20 +1,18 @@
-"""Commands that change what a service of their own has: its clock and its records are nobody else's."""
+"""Commands on a service in which nobody else does anything: its clock and its records are nobody else's."""
 
 from collections.abc import AsyncIterator
 
 import pytest
 
 from tests.support.client import Client
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 
 
 @pytest.fixture
-async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service of its own that lives in the time of the commands."""
-    async with serving(empty_database) as made:
-        made.clock.advance_to(made.clock.real_now())
-        yield made
+def service(alone: Service) -> Service:
+    """It lives in the time of the commands."""
+    alone.clock.advance_to(alone.clock.real_now())
+    return alone
 
 
 @pytest.fixture
