@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from almoner.kit.time import iso_timestamp
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.chaos import bank_imports
-from tests.support import bank, books, camt, factories
+from tests.support import bank, books, camt, factories, forks
 from tests.support import giving as support
 from tests.support.client import Client
 from tests.support.database import TestDatabase
@@ -24,7 +23,6 @@ from tests.support.requests import asked, requests
 from tests.support.service import Service, serving
 from tests.support.transfers import begun, came, reference
 
-ROOT = Path(__file__).parents[2]
 KINDS = {
     "A": ("donation", 2500),
     "B": ("donation", 2500),
@@ -89,14 +87,9 @@ async def kill_everywhere(own: Service, statements: list[str]) -> list[str]:
         "master_key": own.master_key,
         "statements": statements,
     }
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.chaos.bank_imports", json.dumps(task), "1", str(len(statements))),
-        cwd=ROOT,
-        env={"PYTHONPATH": f"{ROOT}/src"},
-        stdout=asyncio.subprocess.PIPE,
-    )
-    output, _ = await process.communicate()
-    return [one[1] for one in re.finditer(r"^\d+ (killed|lived|failed \d+)$", output.decode(), re.MULTILINE)]
+    words = ("-m", "tests.chaos.bank_imports", json.dumps(task), "1", str(len(statements)))
+    _, output = await asyncio.to_thread(forks.run, words, {})
+    return [one[1] for one in re.finditer(r"^\d+ (killed|lived|failed \d+)$", output, re.MULTILINE)]
 
 
 @pytest.mark.soak

@@ -1,9 +1,7 @@
 """kill -9 at every transaction boundary of a round of work: no event lost, none phantom (W1, W7)."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import asyncpg
 import pytest
@@ -12,10 +10,10 @@ from almoner.platform.database.transactions import Database
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.observability.telemetry import Telemetry
 from tests.chaos import victim
+from tests.support import forks
 from tests.support.database import TestDatabase
 from tests.support.figures import Figures
 
-PROJECT = Path(__file__).parents[2]
 MOST_POINTS = 60
 
 TABLES = """
@@ -36,18 +34,9 @@ async def owner(empty_database: TestDatabase) -> AsyncIterator["asyncpg.Connecti
 
 async def kill_at(database: TestDatabase, first: int, last: int) -> list[str]:
     """Run victims; what became of each."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tests.chaos.victim",
-        database.dsn,
-        str(first),
-        str(last),
-        cwd=PROJECT,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    output, _ = await process.communicate()
-    return [line.split(" ", 1)[1] for line in output.decode().splitlines()]
+    words = ("-m", "tests.chaos.victim", database.dsn, str(first), str(last))
+    _, printed = await asyncio.to_thread(forks.run, words, {})
+    return [line.split(" ", 1)[1] for line in printed.splitlines()]
 
 
 async def recover(db: Database, owner: "asyncpg.Connection[asyncpg.Record]") -> None:
@@ -99,17 +88,6 @@ async def test_w1_w7_kill_9_at_every_transaction_boundary_loses_no_event_and_mak
             events = await check(owner)
     finally:
         await db.close()
+    again = await owner.fetchval("select max(attempt) from chaos_note")
+    assert again > 1, "a job whose worker was killed after its effect runs again"
     figures.write("crashes", "Killed processes", f"{killed} processes killed, {events} events: none lost, none made up")
-
-
-async def test_w7_a_job_whose_worker_was_killed_after_its_effect_runs_again(
-    empty_database: TestDatabase, owner: "asyncpg.Connection[asyncpg.Record]"
-) -> None:
-    await kill_at(empty_database, 1, MOST_POINTS)
-    db = await victim.connect(empty_database.dsn)
-    try:
-        await recover(db, owner)
-    finally:
-        await db.close()
-    await check(owner)
-    assert await owner.fetchval("select max(attempt) from chaos_note") > 1

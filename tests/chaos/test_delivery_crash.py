@@ -39,7 +39,7 @@ async def _let_the_leases_run_out(database: TestDatabase) -> None:
 async def test_w7_workers_killed_while_receivers_answer_lose_nothing(
     service: Service, tmp_path: Path, figures: Figures
 ) -> None:
-    kills = figures.count(4, 40)
+    kills = figures.count(2, 40)
     service.clock.advance_to(service.clock.real_now())  # the workers live in real time, and forget what is 90 days old
     tenant = await service.tenant()
     api = service.client(tenant.secret)

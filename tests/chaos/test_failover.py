@@ -28,7 +28,7 @@ from tests.support.figures import Figures
 ABSENT = missing()
 pytestmark = [pytest.mark.soak, pytest.mark.skipif(ABSENT is not None, reason=ABSENT or "")]
 PER_SECOND = 100
-FAILOVERS = (3, 20)
+FAILOVERS = (1, 20)
 ASYNCHRONOUS = (1, 5)
 BEHIND_SECONDS = 15
 SENDERS = 25
@@ -217,6 +217,7 @@ async def fail_over_from_behind(pair: Pair, deployed: Deployed) -> Load:
     return load
 
 
+@pytest.mark.long  # tests/chaos/test_copies.py: what is behind when it goes on is quiet, and a finding
 async def test_asynchronous_fail_overs_say_what_they_lose(figures: Figures) -> None:
     failovers = figures.count(*ASYNCHRONOUS)
     with deployment(synchronous=False) as (pair, deployed):

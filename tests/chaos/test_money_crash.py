@@ -2,10 +2,8 @@
 
 import asyncio
 import json
-import sys
 import time
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +12,7 @@ from almoner.kit.time import iso_timestamp
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.chaos import money
-from tests.support import factories
+from tests.support import factories, forks
 from tests.support import giving as support
 from tests.support.built_in_provider import Till, serving_provider
 from tests.support.client import Client
@@ -24,7 +22,6 @@ from tests.support.figures import Figures
 from tests.support.giving import Giving
 from tests.support.service import Service, serving
 
-ROOT = Path(__file__).parents[2]
 MOST_POINTS = 24
 MOST_POINTS_ONWARDS = 70
 
@@ -60,14 +57,9 @@ async def kill_everywhere(simulator: Till, sessions: list[Giving], seed: int, *,
         "onwards": onwards,
         "sessions": [str(giving.session_id) for giving in sessions],
     }
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.chaos.money", json.dumps(task), "1", str(len(sessions))),
-        cwd=ROOT,
-        env={"PYTHONPATH": f"{ROOT}/src"},
-        stdout=asyncio.subprocess.PIPE,
-    )
-    output, _ = await process.communicate()
-    return [line.split(" ", 1)[1] for line in output.decode().splitlines()]
+    words = ("-m", "tests.chaos.money", json.dumps(task), "1", str(len(sessions)))
+    _, printed = await asyncio.to_thread(forks.run, words, {})
+    return [line.split(" ", 1)[1] for line in printed.splitlines()]
 
 
 @pytest.mark.soak

@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -14,14 +12,13 @@ from almoner.giving.checkout.payments import service as payments
 from almoner.kit.time import iso_timestamp
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import join_tasks
+from tests.support import forks
 from tests.support import giving as support
 from tests.support.built_in_provider import Till, serving_provider
 from tests.support.database import TestDatabase
 from tests.support.fake_provider import SECRET
 from tests.support.giving import PAID, Giving
 from tests.support.service import Service, serving
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -44,10 +41,8 @@ async def killed(giving: Giving, simulator: Till, point: str) -> None:
         "url": simulator.url,
         "secret": SECRET,
     }
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.chaos.paying", json.dumps(task), cwd=ROOT, env={"PYTHONPATH": f"{ROOT}/src"}
-    )
-    assert await child.wait() == -9
+    status, printed = await asyncio.to_thread(forks.run, ("-m", "tests.chaos.paying", json.dumps(task)), {})
+    assert status == -9, printed
 
 
 async def recover(giving: Giving, simulator: Till, by: str) -> None:

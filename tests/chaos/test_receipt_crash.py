@@ -3,16 +3,12 @@
 import asyncio
 import json
 import signal
-import sys
-from pathlib import Path
 from typing import Any
 
 from almoner.kit.time import iso_timestamp
-from tests.support import factories
+from tests.support import factories, forks
 from tests.support.client import Client, data
 from tests.support.service import Service, Tenant
-
-ROOT = Path(__file__).parents[2]
 
 
 async def killed(service: Service, tenant: Tenant, donation: dict[str, Any]) -> None:
@@ -27,10 +23,8 @@ async def killed(service: Service, tenant: Tenant, donation: dict[str, Any]) -> 
         "partner": str(tenant.partner.id),
         "donation": str(service.db.deployment.ids.parse("donation", donation["id"])),
     }
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.chaos.mailing", json.dumps(task), cwd=ROOT, env={"PYTHONPATH": f"{ROOT}/src"}
-    )
-    assert await child.wait() == -signal.SIGKILL
+    status, printed = await asyncio.to_thread(forks.run, ("-m", "tests.chaos.mailing", json.dumps(task)), {})
+    assert status == -signal.SIGKILL, printed
 
 
 async def test_a_receipt_that_died_before_its_mail_is_sent_with_its_number(

@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import asyncpg
 import pytest
@@ -13,16 +11,14 @@ from almoner.giving.accounting.suspense import service as suspense
 from almoner.kit.time import iso_timestamp
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
+from tests.support import forks, refunds
 from tests.support import giving as support
-from tests.support import refunds
 from tests.support.built_in_provider import Till, serving_provider
 from tests.support.database import TestDatabase
 from tests.support.fake_provider import SECRET
 from tests.support.giving import DAY, Giving
 from tests.support.service import Service, serving
 from tests.support.suspense import work
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -58,10 +54,8 @@ async def killed(giving: Giving, simulator: Till, row: str, point: str, of: str 
         "url": simulator.url,
         "secret": SECRET,
     }
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.chaos.refunding", json.dumps(task), cwd=ROOT, env={"PYTHONPATH": f"{ROOT}/src"}
-    )
-    assert await child.wait() == -9
+    status, printed = await asyncio.to_thread(forks.run, ("-m", "tests.chaos.refunding", json.dumps(task)), {})
+    assert status == -9, printed
 
 
 @pytest.mark.parametrize("point", ["before_refund", "after_refund"])

@@ -2,10 +2,8 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -15,13 +13,12 @@ from almoner.giving.subscriptions.charging import jobs as charging_jobs
 from almoner.kit.time import iso_timestamp, parse_timestamp
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import join_tasks
+from tests.support import forks
 from tests.support.built_in_provider import Till, serving_provider
 from tests.support.database import TestDatabase
 from tests.support.fake_provider import SECRET
 from tests.support.regular_gifts import begin_plan
 from tests.support.service import Service, serving
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -43,10 +40,8 @@ async def killed(service: Service, simulator: Till, point: str, payment: UUID) -
         "url": simulator.url,
         "secret": SECRET,
     }
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.chaos.paying", json.dumps(task), cwd=ROOT, env={"PYTHONPATH": f"{ROOT}/src"}
-    )
-    assert await child.wait() == -9
+    status, printed = await asyncio.to_thread(forks.run, ("-m", "tests.chaos.paying", json.dumps(task)), {})
+    assert status == -9, printed
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator, Coroutine, Iterable
-from pathlib import Path
 from random import Random
 from time import monotonic
 
@@ -14,6 +12,7 @@ from almoner.kit.time import iso_timestamp
 from almoner.platform.observability import selfcheck
 from almoner.selfchecks import CHECKS
 from tests.chaos import stripe_gifts
+from tests.support import forks
 from tests.support.client import Client
 from tests.support.database import TestDatabase
 from tests.support.figures import Figures
@@ -21,7 +20,6 @@ from tests.support.service import Service, serving
 from tests.support.stripe_account import Thing
 from tests.support.stripe_giving import AtStripe, Stripe, serving_at_stripe
 
-ROOT = Path(__file__).parents[2]
 MOST_POINTS = 24
 LANES = 4
 DONORS = 2
@@ -57,15 +55,9 @@ async def kill_everywhere(stripe: Stripe, lanes: list[list[Donor]]) -> list[AtSt
         "url": stripe.url,
         "lanes": [[[str(one.giving.session_id) for one in donor] for donor in lane] for lane in lanes],
     }
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.chaos.stripe_gifts", json.dumps(task)),
-        cwd=ROOT,
-        env={"PYTHONPATH": f"{ROOT}/src"},
-        stdout=asyncio.subprocess.PIPE,
-    )
-    output, _ = await process.communicate()
+    _, output = await asyncio.to_thread(forks.run, ("-m", "tests.chaos.stripe_gifts", json.dumps(task)), {})
     fates: dict[tuple[int, int], list[str]] = {}
-    for line in output.decode().splitlines():
+    for line in output.splitlines():
         name, fate = line.split(" ", 1)
         lane, donor, _ = map(int, name.split(":"))
         fates.setdefault((lane, donor), []).append(fate)
