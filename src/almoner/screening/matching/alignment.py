@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -51,7 +52,7 @@ def word_similarity(one: str, other: str, *, loose: bool = False) -> float:
     """
     if len(one) > len(other):
         one, other = other, one
-    if _UMLAUT.sub("", one) == _UMLAUT.sub("", other):
+    if _without_umlauts(one) == _without_umlauts(other):
         return _UMLAUT_LIKENESS
     if len(one) < MIN_WORD_LENGTH - loose:
         return 0.0
@@ -69,6 +70,12 @@ def word_similarity(one: str, other: str, *, loose: bool = False) -> float:
     if both:
         return _BOTH_KNOWN_LIKENESS if distance <= typos else 0.0
     return 1 - distance / len(other) if distance <= typos else _phonetic_similarity(one, other)
+
+
+@lru_cache(maxsize=32_768)
+def _without_umlauts(word: str) -> str:
+    """The word with each umlaut written as one letter."""
+    return _UMLAUT.sub("", word)
 
 
 def max_edit_distance(longest: int, *, loose: bool) -> int:

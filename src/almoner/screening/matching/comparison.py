@@ -39,13 +39,10 @@ def _find_vetoes(
 ) -> tuple[Finding, ...]:
     """The kinds of number, direction and place words that both names have and that differ."""
     kinds: tuple[Finding, ...] = ("number", "direction", "place")
-    found = [
-        kind
-        for kind in kinds
-        if any(searched_name.kinds[one] == kind for one in left) and any(listed.kinds[one] == kind for one in right)
-    ]
+    both = {searched_name.kinds[one] for one in left}.intersection(listed.kinds[one] for one in right)
+    found = [kind for kind in kinds if kind in both]
     years = [
-        {name.words[one] for one in range(len(name.words)) if name.kinds[one] == "year"}
+        {word for word, kind in zip(name.words, name.kinds, strict=True) if kind == "year"}
         for name in (searched_name, listed)
     ]
     if all(years) and years[0].isdisjoint(years[1]):

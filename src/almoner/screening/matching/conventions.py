@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Final
 
-_REWRITTEN: Final = re.compile("[^bmnr]")
+_REWRITTEN: Final = re.compile("[^ablmnr]")
 _VOWELS: Final = re.compile("(?<!^)[aeiou]")
 _CONSONANTS: Final = 3
 _SHORTEST: Final = 4
@@ -74,14 +74,20 @@ def sound_of(reduced: str) -> str:
 @lru_cache(maxsize=16_384)
 def other_spellings(word: str) -> frozenset[str]:
     """The word in reduced English spelling, for each convention that it may be written in."""
-    found = {reduced_spelling(word), *(_reduced(convention(word)) for convention in _CONVENTIONS)}
-    return frozenset(one for one in found if len(one) >= _SHORTEST)
+    written = {word, *(convention(word) for convention in _CONVENTIONS)}
+    return frozenset(one for one in map(_reduced, written) if len(one) >= _SHORTEST)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=32_768)
 def _kept_letters(word: str) -> str:
     """The letters that no convention changes: words that differ in them need not be rewritten."""
     return _DOUBLED.sub(r"\1", _REWRITTEN.sub("", word))
+
+
+@lru_cache(maxsize=32_768)
+def _kept_consonants(word: str) -> str:
+    """The consonants among the kept letters."""
+    return _DOUBLED.sub(r"\1", _kept_letters(word).replace("a", ""))
 
 
 def is_other_spelling(one: str, other: str) -> bool:
@@ -93,7 +99,7 @@ def is_other_spelling(one: str, other: str) -> bool:
 
 def similar_spellings(one: str, other: str) -> Iterator[tuple[str, str]]:
     """Reduced spellings of two words that differ only in vowels after the first letter."""
-    if _kept_letters(one) != _kept_letters(other):
+    if _kept_consonants(one) != _kept_consonants(other):
         return
     for mine, others in (
         (reduced_spelling(one), other_spellings(other)),

@@ -6,10 +6,11 @@ word written as two by the joined pair.
 """
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
+from operator import itemgetter
 from typing import Final
 
 from rapidfuzz import process
@@ -84,10 +85,10 @@ class NameIndex:
         if searched_name.joined_without_form:
             found.update(self._wholes[searched_name.joined_without_form])
         words = [
-            (weight, self._listed(word, loose))
+            (*self._listed(word, loose), weight)
             for word, weight in zip(searched_name.words, searched_name.weights, strict=True)
         ]
-        known = sum(weight for weight, listed in words if listed)
+        known = sum(weight for count, _, weight in words if count)
         least = _MIN_SHARED_WEIGHT * searched_name.total
         joined = [word for word in _joined_pairs(searched_name) if word in self._postings]
         if known >= least or joined:
@@ -97,12 +98,13 @@ class NameIndex:
         found.update(self._in_other_scripts.find_candidates(searched_name))
         return sorted(found)
 
-    def _names_sharing_words(self, words: list[tuple[float, tuple[str, ...]]], least: float) -> Iterator[int]:
+    def _names_sharing_words(self, words: list[tuple[int, tuple[str, ...], float]], least: float) -> Iterator[int]:
         """Positions of names that contain enough of the words. Rare words first: the last ones add no new names."""
         shared: dict[int, float] = {}
-        rest = sum(weight for weight, listed in words if listed)
-        counted = [(sum(map(self._postings.count, listed)), weight, listed) for weight, listed in words]
-        for _, weight, listed in sorted(counted):
+        rest = sum(weight for count, _, weight in words if count)
+        for count, listed, weight in sorted(words, key=itemgetter(0, 2, 1)):
+            if rest < least and not shared:
+                return
             numbers = {number for word in listed for number in self._postings[word]}
             if rest >= least:
                 for number in numbers:
@@ -110,18 +112,19 @@ class NameIndex:
             else:
                 for number in numbers & shared.keys():
                     shared[number] += weight
-            rest -= weight if listed else 0.0
+            rest -= weight if count else 0.0
         for number, worth in shared.items():
             if worth >= least and worth >= _MIN_SHARED_WEIGHT * self._totals[number] - _ROUNDING:
                 yield number
 
-    def _similar_listed_words(self, word: str, loose: bool, /) -> tuple[str, ...]:
-        """The word if it is listed, and listed words that it may be a misspelling of."""
+    def _similar_listed_words(self, word: str, loose: bool, /) -> tuple[int, tuple[str, ...]]:
+        """How many names contain them; the word if it is listed, and listed words that it may be a misspelling of."""
         near = {other for other in self._similar_words(word, loose=loose) if word_similarity(word, other, loose=loose)}
         near.update(other for other in abbreviations.other_spellings(word) if other in self._postings)
         if self._persons:
             near.update(other for other in tables.nicknames().get(word, ()) if other in self._postings)
-        return (*((word,) if word in self._postings else ()), *sorted(near))
+        listed = (*((word,) if word in self._postings else ()), *sorted(near))
+        return sum(map(self._postings.count, listed)), listed
 
     def _similar_words(self, word: str, *, loose: bool) -> set[str]:
         """Listed words that sound the same or are within the edit distance of ``word_similarity``."""
@@ -137,31 +140,22 @@ class NameIndex:
         )
         found: set[int] = set()
         for part in _trigrams(word) if loose else _end_trigrams(word):
-            bucket = self._near[part]
-            found.update(bucket[bisect_left(bucket, first) : bisect_left(bucket, last)])
-        by_typos: dict[int, list[int]] = {}
-        for length, numbers in self._by_length(found):
-            typos = max_edit_distance(max(length, len(word)), loose=loose)
-            by_typos.setdefault(max(typos, abs(length - len(word))), []).extend(numbers)  # a shortened word
-        for typos, numbers in by_typos.items():
-            some = self._words.select(numbers)
-            near.update(
-                one for one, *_ in process.extract(word, some, scorer=OSA.distance, score_cutoff=typos, limit=None)
-            )
+            found.update(self._near.between(part, first, last))
+        some = self._words.select(found)
+        close = process.extract(word, some, scorer=OSA.distance, score_cutoff=most, limit=None)
+        allowed = _max_typos(len(word), most, loose=loose)
+        near.update(other for other, typos, _ in close if typos <= allowed[len(other)])
         near.discard(word)
         return near
 
-    def _by_length(self, found: Iterable[int]) -> Iterator[tuple[int, list[int]]]:
-        """(length, word numbers): groups words by length; word numbers ascend with it."""
-        numbers, first = sorted(found), 0
-        while first < len(numbers):
-            length = bisect_right(self._longer, numbers[first]) - 1
-            last = bisect_left(numbers, self._first_of_length(length + 1), first)
-            yield length, numbers[first:last]
-            first = last
-
     def _first_of_length(self, length: int) -> int:
         return self._longer[min(length, len(self._longer) - 1)]
+
+
+def _max_typos(length: int, most: int, *, loose: bool) -> dict[int, int]:
+    """The edit distance allowed from a word of this length, by the length of the other, which may be shortened."""
+    lengths = range(length - most, length + most + 1)
+    return {other: max(max_edit_distance(max(length, other), loose=loose), abs(length - other)) for other in lengths}
 
 
 def _joined_pairs(name: PreparedName) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Compact lists of numbers by key, and compact lists of words."""
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Final
@@ -58,6 +59,14 @@ class PostingLists:
         """The numbers of a key; empty if it is missing."""
         place = self._place(key)
         return () if place < 0 else self._numbers[self._starts[place] : self._starts[place + 1]]
+
+    def between(self, key: str, first: int, last: int) -> Sequence[int]:
+        """The numbers under a key from ``first`` to before ``last``; they were given in ascending order."""
+        if (place := self._place(key)) < 0:
+            return ()
+        start, end = self._starts[place], self._starts[place + 1]
+        begin = bisect_left(self._numbers, first, start, end)
+        return self._numbers[begin : bisect_left(self._numbers, last, begin, end)]
 
     def count(self, key: str) -> int:
         """Count the numbers of a key."""

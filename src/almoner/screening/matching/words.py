@@ -134,6 +134,9 @@ def _corrected_form_word(word: str) -> str:
 
 def _strip_misspelt_form(words: list[str]) -> tuple[list[str], frozenset[str] | None]:
     """Like ``_strip_form``, with typos corrected first."""
+    firsts, lasts = _form_edges()
+    if _corrected_form_word(words[0]) not in firsts and _corrected_form_word(words[-1]) not in lasts:
+        return words, None
     repaired = [_corrected_form_word(word) for word in words]
     if repaired == words:
         return words, None

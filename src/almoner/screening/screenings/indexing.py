@@ -84,8 +84,8 @@ def _parse_party(address: ListedAddress) -> Party:
 
 def normalise_identifier(text: str) -> str | None:
     """A number reduced to letters and digits for comparison; None if it is too short to be distinctive."""
-    plain = "".join(one for one in text.upper() if one.isalnum())
-    return plain if len(plain) > 4 and any(one.isdigit() for one in plain) else None
+    plain = "".join(filter(str.isalnum, text.upper()))
+    return plain if len(plain) > 4 and any(map(str.isdigit, plain)) else None
 
 
 def prepare_subject(subject_details: SubjectDetails) -> PreparedSubject:
@@ -93,7 +93,7 @@ def prepare_subject(subject_details: SubjectDetails) -> PreparedSubject:
     person = subject_details.kind == "person"
     return PreparedSubject(
         tuple(
-            replace(name, name=text)
+            name if spelling is text else replace(name, name=text)
             for text in dict.fromkeys(subject_details.names)
             for spelling in (text, *matching.other_romanisations(text))
             if (name := matching.prepare_name(spelling, person=person)).words
