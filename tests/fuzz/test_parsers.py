@@ -10,8 +10,9 @@ from tests.support.figures import Figures
 from tests.support.parsers import PARSERS
 
 PROJECT = Path(__file__).parents[2]
-SECONDS, LONG_SECONDS = 0.5, 10
-"""For each parser; a planted quadratic one is found in the short time, whatever the seed."""
+PLANTED = "planted"  # tests/fuzz/maximise.py, which needs another environment to be imported
+SECONDS, LONG_SECONDS = 0.25, 10
+"""For each parser; a planted quadratic one is found before that, whatever the seed."""
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="atheris is built for Linux alone")
 
 
@@ -22,14 +23,12 @@ def look(figures: Figures, seconds: float, *names: str) -> "subprocess.Completed
 
 
 @pytest.mark.soak
-def test_no_input_found_costs_more_than_it_may(figures: Figures) -> None:
+def test_no_input_found_costs_more_than_it_may_except_of_a_planted_parser(figures: Figures) -> None:
     seconds = LONG_SECONDS if figures.soak else SECONDS
-    done = look(figures, seconds, *PARSERS)
-    assert done.returncode == 0, f"{done.stdout[-8000:]} {done.stderr[-4000:]}"
-    figures.write("parser-costs", f"atheris on {len(PARSERS)} parsers, {seconds} s each", *done.stdout.splitlines())
-
-
-def test_a_parser_of_quadratic_cost_is_found_in_a_short_look(figures: Figures) -> None:
-    done = look(figures, SECONDS, "planted")
-    assert done.returncode == 1, done.stdout
-    assert "xn--" in done.stdout
+    done = look(figures, seconds, *PARSERS, PLANTED)
+    costs, _, planted = done.stdout.partition(f"{PLANTED}: ")
+    lines = costs.splitlines()
+    names = [line.partition(": ")[0] for line in lines]
+    assert (done.returncode, names) == (1, [*PARSERS]), f"{done.stdout[-8000:]} {done.stderr[-4000:]}"
+    assert "xn--" in planted, "a parser of quadratic cost is found in a short look"
+    figures.write("parser-costs", f"atheris on {len(PARSERS)} parsers, {seconds} s each", *lines)

@@ -44,6 +44,8 @@ _SPREADSHEET: Final = re.compile(r"[0-9][.,][0-9]+E\+[0-9]+", re.IGNORECASE)
 """A long number that a spreadsheet has rounded; it is no longer a reference."""
 _HEADINGS: Final = 30
 _SHOWN: Final = 60
+_LONGEST_AMOUNT: Final = 100
+"""Characters, with sign and currency: longer texts are not amounts, and to look for currencies in them is costly."""
 
 
 class _Unreadable(Exception):
@@ -217,7 +219,7 @@ def _minor(text: str, decimal: str, currency: str, *, empty: bool = True) -> int
     """An amount in minor units. Thousands are grouped by three or not at all; any other separator is an error."""
     if not text and empty:
         return 0
-    sign, plain = _sign_and_number(text, currency)
+    sign, plain = _sign_and_number(text, currency) if len(text) <= _LONGEST_AMOUNT else (1, "")
     groups = _GROUPS + ("," if decimal == "." else ".")
     exponent = EXPONENTS[currency]
     found = re.fullmatch(
