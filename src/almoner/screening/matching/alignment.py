@@ -1,7 +1,6 @@
 """Pair the words of two names: equal, misspelt, synonyms, written as one, initials, cut off."""
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
@@ -237,17 +236,10 @@ class WordAligner:
     def _match_initials(self) -> None:
         for mine, other, turned in ((self._asked, self._listed, False), (self._listed, self._asked, True)):
             ours, others = (self.right, self.left) if turned else (self.left, self.right)
+            initials = "".join(other.words[place][0] for place in others)
             for place in ours:
                 word = mine.words[place]
-                if 2 < len(word) < 7 and len(others) >= len(word):
-                    for run in _consecutive_runs(others, len(word)):
-                        if "".join(other.words[one][0] for one in run) == word:
-                            self._pair_words(
-                                "initials", _INITIALS_LIKENESS, *((run, (place,)) if turned else ((place,), run))
-                            )
-                            return
-
-
-def _consecutive_runs(places: list[int], length: int) -> Iterator[tuple[int, ...]]:
-    for start in range(len(places) - length + 1):
-        yield tuple(places[start : start + length])
+                if 2 < len(word) < 7 and (start := initials.find(word)) >= 0:
+                    run = tuple(others[start : start + len(word)])
+                    self._pair_words("initials", _INITIALS_LIKENESS, *((run, (place,)) if turned else ((place,), run)))
+                    return
