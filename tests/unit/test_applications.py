@@ -140,7 +140,7 @@ def test_all_that_is_wrong_with_a_nonprofit_or_a_person_is_told() -> None:
     }
     long = UnlistedNonprofit("x" * 501, "USA", "IRS", "1" * 256, "x" * 256)
     assert set(drafts.find_unlisted_nonprofit_problems(long)) == {"name", "number", "website"}
-    assert list(drafts.find_applicant_problems(ApplicantDetails())) == ["first_name", "last_name", "email"]
+    assert list(drafts.find_applicant_problems(ApplicantDetails())) == ["first_name", "email"]
     assert list(drafts.find_applicant_problems(ApplicantDetails(), named=False)) == ["email"]
     long_ = ApplicantDetails("x" * 256, "x" * 256, "a@b.example" * 30, "x" * 256)
     assert list(drafts.find_applicant_problems(long_)) == ["first_name", "last_name", "email", "title"]

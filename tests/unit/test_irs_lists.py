@@ -259,7 +259,7 @@ def test_one_list_given_for_another_is_refused_by_its_name(reader: Reader, file:
         (b"\n\n \r\n", "is empty"),
         (b"<!DOCTYPE html>\n<html><body>Sorry</body></html>\n", "web page"),
         (b"EIN,NAME,ICO,STREET\n530196605,RED CROSS,,X\n", "registers import irs-bmf"),
-        (b"a list\nof something else\n", "look at its first lines"),
+        (b"a list\nof something else\n", "check its first lines"),
         (PUB78.encode("utf-16"), "UTF-16"),
         (b"PK\x03\x04 zip", "without its ending"),
     ],

@@ -35,10 +35,10 @@ def test_fields_say_their_type_and_limits_in_words() -> None:
     assert field(created, "organisationId") == ReferenceField("organisationId", "id of an organisation", True, (), told)
     assert field(created, "userId").kind == "id of a user or null"
     assert field(created, "successUrl").limits == ("at most 2048 characters",)
-    assert field(created, "data.createdAt").kind == "moment"
+    assert field(created, "data.createdAt").kind == "timestamp"
     assert "one of `completed`, `expired`, `open`" in field(created, "data.status").description
     listed = OPERATIONS["listDonations"]
-    assert field(listed, "startDate").kind == "day or moment, in the query"
+    assert field(listed, "startDate").kind == "date or timestamp, in the query"
     assert field(listed, "pageSize").limits == ("at least 1", "default 25")
 
 
@@ -46,7 +46,7 @@ def test_members_of_members_are_shown_by_their_whole_path() -> None:
     found = {one.name: one.kind for one in OPERATIONS["searchOrganisations"].answer}
     assert found["data[].categories[].id"] == "id of a category"
     assert found["data[].sources[].registryName"] == "string"
-    assert found["_links.next"] == "address or null"
+    assert found["_links.next"] == "URL or null"
 
 
 def test_statuses_list_their_codes() -> None:
@@ -102,8 +102,8 @@ def test_samples_call_the_clients_by_their_names() -> None:
 
 def test_texts_of_the_description_are_no_markdown() -> None:
     pages = dict(ReferencePages(DESCRIPTION).pages())
-    assert "- `url` address" in pages["api/donation-sessions.md"]
-    shown = re.sub(r"```.*?```|`[^`]*`|<a id=.*?</a>", "", "".join(pages.values()), flags=re.DOTALL)
+    assert "- `url` URL" in pages["api/donation-sessions.md"]
+    shown = re.sub(r"```.*?```|`[^`]*`|<a .*?</a>", "", "".join(pages.values()), flags=re.DOTALL)
     assert not re.search(r"[^\\][<{$*]", shown)
 
 

@@ -36,7 +36,7 @@ def _problems(table: dict[str, Any]) -> Iterator[str]:
     if not isinstance(code, str) or not _CODE.fullmatch(code):
         yield "registry.code is not 2 to 20 capital letters, digits and hyphens: give the registry one"
     elif has_known_number_format(code):
-        yield f"registry.code {code} is known here and cannot be declared: report_problem source.registry instead"
+        yield f"registry.code {code} is known here and cannot be declared: set source.registry instead"
     for name in ("name", "english_name"):
         if not isinstance(stated := table.get(name), str) or not 1 <= len(stated.strip()) <= _LONGEST_NAME:
             yield f"registry.{name} is not a text of 1 to {_LONGEST_NAME} characters"

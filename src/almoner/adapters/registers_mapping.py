@@ -38,7 +38,7 @@ MEMBERS: Final[Mapping[str, Kind]] = {
     "is_branch_parent": "flag",
     "parent_number": "text",
 }
-"""The members of an entry that can be other_sources from columns, and the kind of each."""
+"""The members of an entry that can be read from columns, and the type of each."""
 _OPTIONS: Final[Mapping[Kind, frozenset[str]]] = {
     "text": frozenset({"column", "columns", "join"}),
     "number": frozenset({"column", "columns", "join", "remove"}),

@@ -140,8 +140,11 @@ def typed_code(text: str) -> str:
     Spaces, punctuation and invisible characters go; Cyrillic and Greek capitals become the Latin ones that they look
     like.
     """
-    plain = text if text.isascii() else unicodedata.normalize("NFKC", text).upper().translate(_LATIN_LOOK_ALIKES)
-    return _NO_PART_OF_CODES.sub("", plain.upper())
+    signs = _NO_PART_OF_CODES.sub("", text)  # before they are composed: sorting many marks of a letter is slow
+    if not signs.isascii():
+        composed = unicodedata.normalize("NFKC", signs).upper().translate(_LATIN_LOOK_ALIKES)
+        signs = _NO_PART_OF_CODES.sub("", composed)
+    return signs.upper()
 
 
 def keep_hidden_characters(text: str) -> str:

@@ -49,6 +49,8 @@ _END_TO_END: Final = re.compile(r"\b[0-7][0-9a-hjkmnp-tv-z]{25}\b", re.ASCII | r
 
 
 _BLANKS: Final = re.compile(r"\s+")
+_MAX_ELEMENT: Final = 500
+"""Characters of the longest text of an entry (AddtlTxInf) in ISO 20022."""
 _DENSE_REQUEST: Final = re.compile(r"(?=ALM([0-9A-Z]{5})([0-9A-Z]{5}))", re.ASCII)
 _MISREAD: Final = str.maketrans("OIL", "011")
 """Misread characters; references are Crockford's base32, which has none of these."""
@@ -534,8 +536,9 @@ def end_to_end_ids(movement: BankMovement) -> list[str]:
 
 
 def contains_reference(text: str) -> bool:
-    """Whether a text names a donation or a donation request of ours."""
-    return bool(iso11649.find_references(text) or _donation_request_references(text))
+    """Whether an element of a bank's message names a donation or a donation request of ours."""
+    start = text[:_MAX_ELEMENT]
+    return bool(iso11649.find_references(start) or _donation_request_references(start))
 
 
 def duplicate_reason(movement: BankMovement, similar: Sequence[tuple[bool, BankMovement]]) -> OpenLineReason | None:
