@@ -34,8 +34,8 @@ OF_SCIM = {
 
 OF_THE_DEPLOYMENT = re.compile(
     r"(activities|backup|bank_statement|bank_statement_line|deployment|dispute|documents|email|gift_aid_claim|giving_link"
-    r"|incident|job|ledger|operator|operator_token|organisation|organisations|payee_bank_account|payment_file|register"
-    r"|registry|selfcheck|settlement|settlement_line|two_person_approval|unallocated_payment|watchlist)\.\w+"
+    r"|incident|job|ledger|operator|operator_token|organisation|organisations|payee_bank_account|payment_file|periodic_job"
+    r"|register|registry|selfcheck|settlement|settlement_line|two_person_approval|unallocated_payment|watchlist)\.\w+"
     r"|audit\.proof_started|(disbursements|donation_requests)\.run|refund\.(marked_sent|marked_failed|resolved|retried)"
 )
 """Actions that are recorded for no partner, and that no page of a partner shows."""
