@@ -17,7 +17,7 @@ from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import jobs as receipts_jobs
 from almoner.giving.receipts import service as receipts
 from almoner.giving.receipts import store as receipts_store
-from almoner.giving.receipts.domain import Donee, DoneeRefused, Receipt
+from almoner.giving.receipts.domain import Donee, DoneeProblem, Receipt
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.kit.time import iso_timestamp
@@ -119,11 +119,11 @@ async def test_the_database_refuses_gaps_repeats_and_changes(service: Service, a
 
 async def test_an_issuer_has_a_name_and_a_prefix_from_then_on(service: Service, api: Client, tenant: Tenant) -> None:
     first = await issue(service, tenant.partner, await paid(service, api))
-    assert (first.issuer, first.shown_number) == (tenant.name, "000001")
+    assert (first.issuer, first.display_number) == (tenant.name, "000001")
     async with service.db.write() as tx:
         await receipts.update_issuer(tx, tenant.partner, " Bright Bank Foundation ", "BB-26")
     second = await issue(service, tenant.partner, await paid(service, api))
-    assert (second.issuer, second.shown_number) == ("Bright Bank Foundation", "BB-26-000002")
+    assert (second.issuer, second.display_number) == ("Bright Bank Foundation", "BB-26-000002")
     assert await issue(service, tenant.partner, first.donation_id) == first
     async with service.db.write() as tx:
         stored = await receipts.update_issuer(tx, tenant.partner, "", None)
@@ -151,9 +151,9 @@ async def test_a_receipt_is_for_us_taxes_only_under_a_donee_of_two_operators(
             tx, tenant.partner, legal_name="Foundation", ein="123456789", address="1 Main St", note="n", by="operator_a"
         )
         for wrong in ({"ein": "123456780", "by": "operator_b"}, {"ein": "123456789", "by": "operator_a"}):
-            with pytest.raises(DoneeRefused):
+            with pytest.raises(DoneeProblem):
                 await receipts.approve_donee(tx, proposed, note="n", **wrong)
-        with pytest.raises(DoneeRefused, match="proposed already"):
+        with pytest.raises(DoneeProblem, match="proposed already"):
             await receipts.propose_donee(
                 tx, tenant.partner, legal_name="F", ein="123456789", address="1", note="n", by="operator_c"
             )
@@ -282,7 +282,7 @@ async def test_a_crash_between_number_and_mail_sends_the_same_receipt(
     assert await send(service, postman, tenant.partner, donation_id, attempt=2) == JobRecorded(JobDone())
     first, second = postman.mails
     assert first == second
-    assert issued.shown_number in first.text
+    assert issued.display_number in first.text
     assert await numbers(service, tenant.partner) == [1]
 
 

@@ -92,4 +92,4 @@ def test_the_donor_is_told_what_is_waited_for(donation: Donation, reason: str | 
 )
 def test_numbers_are_shown_with_their_prefix(number: int, prefix: str, shown: str) -> None:
     receipt = replace(RECEIPT, number=number, prefix=prefix)
-    assert (receipt.shown_number, receipt.file_name) == (shown, f"receipt-{shown}.pdf")
+    assert (receipt.display_number, receipt.file_name) == (shown, f"receipt-{shown}.pdf")

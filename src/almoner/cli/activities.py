@@ -18,7 +18,7 @@ commands = typer.Typer(help="Tag organisations by what they do.", no_args_is_hel
 
 
 @commands.command("apply")
-def apply_rules() -> None:
+def tag_all_organisations() -> None:
     """Tag all organisations with this version's rules.
 
     Imports tag organisations automatically. Run this command after an upgrade that changed the tags or the rules. If

@@ -132,9 +132,10 @@ async def administrator_transaction_if(changes: bool, database: Database) -> Asy
 
 
 async def administrator_lookup(database: Database) -> Callable[[Tx], Awaitable[Caller]]:
-    """Ask for the administrator's token once, and return a function that authenticates them in each transaction.
+    """Ask for an administrator's token once, and return a function that authenticates that person in each transaction.
 
-    Before the first operator is added, the caller is the machine's account. Raises OperatorRefused.
+    Until the first operator exists, the caller is the account of the operating system. Raises OperatorRefused if the
+    token is not accepted.
     """
     async with database.read() as tx:
         known = await operators.has_any_operator(tx)

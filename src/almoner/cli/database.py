@@ -76,7 +76,7 @@ def run_with_database(use: Callable[[Database], Awaitable[Result]]) -> Result:
 
 
 def run_with_database_state(use: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
-    """Like ``run_with_database``, but also passes on whether the database is a copy."""
+    """Like ``run_with_database``, but also tells the function whether the database is a restored copy."""
     with local.complete_settings(settings.read_settings()) as complete:
         return asyncio.run(use_database(complete, use))
 

@@ -387,7 +387,7 @@ async def release_holds(
 
 
 def _hold_scope(tx: Tx, partner: str | None, organisation: str) -> tuple[Partner | AllPartners, UUID]:
-    """The partner whose donations are put on hold, and the nonprofit."""
+    """The partner and the nonprofit of a hold: this partner's donations to this nonprofit are held."""
     scope = Partner(parse_id(tx, "partner", partner)) if partner else ALL_PARTNERS
     return scope, parse_id(tx, "organisation", organisation)
 

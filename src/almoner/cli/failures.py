@@ -30,7 +30,7 @@ from almoner.giving.disbursing.disbursements.domain import DisbursementError
 from almoner.giving.disbursing.payee_bank_accounts.domain import PayeeAccountError
 from almoner.giving.gift_aid.claims.domain import GiftAidClaimError
 from almoner.giving.gift_aid.declarations.domain import DeclarationError
-from almoner.giving.receipts.domain import DoneeRefused
+from almoner.giving.receipts.domain import DoneeProblem
 from almoner.kit.errors import Problem
 from almoner.migrations import MigrationRefused
 from almoner.nonprofits.registers.domain import ImportRefused
@@ -59,7 +59,7 @@ _PRINTED_AS_IS = (
     ClearExceptionError,
     UnallocatedPaymentError,
     PayeeAccountError,
-    DoneeRefused,
+    DoneeProblem,
     DisbursementError,
     PortBusy,
     OperatorRefused,

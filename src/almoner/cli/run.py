@@ -139,7 +139,7 @@ async def _live(
 
 
 async def _until_ready(services: Services, stop: asyncio.Event) -> None:
-    """Wait until the service is ready: on the first start, events of the sample registers must be dispatched first."""
+    """Wait until the service is ready. The first start takes longer: it dispatches the events of the imports."""
     patience = time.monotonic() + _PATIENCE_SECONDS
     while not stop.is_set() and time.monotonic() < patience:
         if not [wrong for check in services.checks.values() if (wrong := await check())]:

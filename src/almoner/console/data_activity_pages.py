@@ -34,7 +34,7 @@ class _Suggestion:
     reasons: Sequence[str]
 
 
-class ActivityPages:
+class OrganisationActivityPages:
     """The page about activities."""
 
     def __init__(self, context: ConsoleContext) -> None:

@@ -8,7 +8,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import Visitor
 from almoner.console.actions import ActionPages
 from almoner.console.context import ConsoleContext, Counter
-from almoner.console.data_activity_pages import ActivityPages
+from almoner.console.data_activity_pages import OrganisationActivityPages
 from almoner.console.data_merge_pages import MERGES, MergePages, count_waiting
 from almoner.console.data_organisation_actions import OrganisationActions
 from almoner.console.data_organisation_pages import OrganisationPages
@@ -53,7 +53,7 @@ def routes(context: ConsoleContext) -> list[Route]:
         *RegisterPages(context).routes(lists),
         *WatchlistSearchPage(context).routes(),
         *WatchlistPages(context).routes(actions),
-        *ActivityPages(context).routes(actions),
+        *OrganisationActivityPages(context).routes(actions),
         *MergePages(context).routes(),
         *OrganisationActions(context).routes(),
         *OrganisationPages(context).routes(),

@@ -22,7 +22,7 @@ PATHS: Final = {
 
 
 def dossier_links(id_type: str, name: str) -> list[tuple[str, str]]:
-    """The paths of a record's dossier, with their labels; none if it has none."""
+    """The URL and label of each format of a record's dossier; empty if this type of record has no dossier."""
     if id_type not in PATHS:
         return []
     return [(f"{PATHS[id_type]}/{name}/dossier.{one}", f"Dossier ({one.upper()})") for one in MEDIA_TYPES]

@@ -257,9 +257,9 @@ class RecordList:
     preview: bool = False
     """Whether its forms have a preview, at ``preview`` below the record's path."""
 
-    def label_of(self, member: str) -> str:
-        """The member whose label is used for a member of its records."""
-        return next((column.label for column in self.columns if column.member == member), member)
+    def column_label(self, field: str) -> str:
+        """The name of the field whose label is shown for a field of a record."""
+        return next((column.label for column in self.columns if column.member == field), field)
 
     @property
     def shows_donors(self) -> bool:

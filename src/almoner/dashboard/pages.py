@@ -50,7 +50,7 @@ from almoner.dashboard.search_pages import SearchPages
 from almoner.dashboard.settings_pages import PATH as BRAND
 from almoner.dashboard.settings_pages import SettingsPages
 from almoner.dashboard.submission_pages import SubmissionPages
-from almoner.dashboard.view_pages import ViewPages
+from almoner.dashboard.view_pages import SavedViewPages
 from almoner.dashboard.webhook_pages import PATH as WEBHOOKS
 from almoner.dashboard.webhook_pages import WebhookPages
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
@@ -110,7 +110,7 @@ def routes(
     return [
         *HomePages(context, calls).routes(),
         *SearchPages(context, calls, records).routes(),
-        *ViewPages(context, LISTS).routes(),
+        *SavedViewPages(context, LISTS).routes(),
         *ExportPages(context, files, blobs).routes(),
         *DonationPages(context, calls, records, rules).routes(),
         *WebhookPages(context, calls).routes(),

@@ -229,7 +229,7 @@ class RecordPages:
             image=_offered_image(visitor, record_list),
             dossier=list(MEDIA_TYPES) if record_list.id_type in self._dossiers else [],
             sections=sections_of_record(
-                record, visitor.place.home, names, lambda member: texts.label(record_list.label_of(member))
+                record, visitor.place.home, names, lambda member: texts.label(record_list.column_label(member))
             ),
             raw=msgspec.json.format(msgspec.json.encode(record), indent=2).decode(),
             **more,

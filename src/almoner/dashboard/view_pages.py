@@ -28,7 +28,7 @@ _QUERY: Final = 4000
 _DONE: Final = {"renamed": "dashboard.views.renamed", "deleted": "dashboard.views.deleted"}
 
 
-class ViewPages:
+class SavedViewPages:
     """Pages about saved views."""
 
     def __init__(self, context: PageContext, lists: Sequence[RecordList]) -> None:

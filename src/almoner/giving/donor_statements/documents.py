@@ -110,7 +110,7 @@ class StatementDocuments:
             stated.append(language.text("page.fact", label=language.text("statement.back"), value=value))
         return {
             "date": directional_text(self._pages.format_day(receipt.received_at, language), rtl=rtl),
-            "number": directional_text(receipt.shown_number, rtl=rtl),
+            "number": directional_text(receipt.display_number, rtl=rtl),
             "organisation": directional_text(receipt.organisation, rtl=rtl),
             "amount": directional_text(
                 formats.format_money(receipt.money.minor, receipt.money.currency, locale), rtl=rtl

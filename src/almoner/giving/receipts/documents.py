@@ -91,7 +91,7 @@ class ReceiptDocuments:
                 if (donee := receipt.donee)
                 else ()
             ),
-            ("receipt_number", receipt.shown_number),
+            ("receipt_number", receipt.display_number),
             ("donor", formats.full_name(receipt.first_name, receipt.last_name, language.locale)),
             ("organisation", receipt.organisation),
             ("register", receipt.register),
@@ -122,7 +122,7 @@ class ReceiptDocuments:
         rtl = language.direction == "rtl"
         name = formats.greeting_name(receipt.first_name, receipt.last_name, language.locale)
         title = language.text(
-            "receipt.title", number=bidi_isolated_plain_text(receipt.shown_number, language.direction)
+            "receipt.title", number=bidi_isolated_plain_text(receipt.display_number, language.direction)
         )
         notes = [] if receipt.is_fully_refunded else self._tax_statements(receipt, language)
         if receipt.anonymous:

@@ -14,7 +14,7 @@ PAGE_PURPOSE: Final = GIFT_PAGE_PURPOSE
 """The purpose of the token in the private link."""
 
 
-class DoneeRefused(Exception):
+class DoneeProblem(Exception):
     """A donee cannot be proposed, approved or ended; the message says why."""
 
 
@@ -116,14 +116,14 @@ class Receipt:
         return self.money.minor - (self.refunded.money.minor if self.refunded else 0)
 
     @property
-    def shown_number(self) -> str:
+    def display_number(self) -> str:
         """The number for display: ``000042``, with a prefix ``ACME-000042``."""
         return f"{self.prefix}-{self.number:06d}" if self.prefix else f"{self.number:06d}"
 
     @property
     def file_name(self) -> str:
         """The file name of the PDF."""
-        return f"receipt-{self.shown_number}.pdf"
+        return f"receipt-{self.display_number}.pdf"
 
     @property
     def gift_minor(self) -> int:

@@ -18,7 +18,7 @@ from almoner.giving.checkout.sessions.domain import DonationSession
 from almoner.giving.disbursing.disbursements import service as disbursements
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from almoner.giving.receipts import domain, store
-from almoner.giving.receipts.domain import Donee, DoneeRefused, Issuer, ProgressStep, ReassignedOrganisation, Receipt
+from almoner.giving.receipts.domain import Donee, DoneeProblem, Issuer, ProgressStep, ReassignedOrganisation, Receipt
 from almoner.giving.receipts.store import issuer_name as issuer_name
 from almoner.giving.receipts.store import list_donees as list_donees
 from almoner.kit.errors import NotFound
@@ -172,38 +172,38 @@ async def update_issuer(tx: Tx, partner: Partner, name: str | None, prefix: str 
 async def propose_donee(
     tx: Tx, partner: Partner, *, legal_name: str, ein: str, address: str, note: str, by: str
 ) -> Donee:
-    """Propose who legally receives the partner's donations; another operator approves it. Raises DoneeRefused."""
+    """Propose who legally receives the partner's donations; another operator approves it. Raises DoneeProblem."""
     name, place = to_one_line(legal_name).strip(), to_one_line(address).strip()
     if not 1 <= len(name) <= 255 or not 1 <= len(place) <= 500 or not 1 <= len(note) <= 2000:
-        raise DoneeRefused("A name has 1 to 255 characters, an address 1 to 500, a note 1 to 2,000.")
+        raise DoneeProblem("A name has 1 to 255 characters, an address 1 to 500, a note 1 to 2,000.")
     if (number := parse_number_key(_EIN_REGISTRY, ein)) is None:
-        raise DoneeRefused(f"{ein} is not an EIN: it has nine digits, such as 12-3456789.")
+        raise DoneeProblem(f"{ein} is not an EIN: it has nine digits, such as 12-3456789.")
     donee = Donee(tx.new_id(), partner.id, name, number, place, by, note, tx.now)
     if not await store.insert_donee(tx, partner, donee):
-        raise DoneeRefused("A donee is proposed already. Approve or end it first.")
+        raise DoneeProblem("A donee is proposed already. Approve or end it first.")
     return donee
 
 
 async def get_donee(tx: Tx, donee_id: UUID) -> Donee:
-    """One donee, locked until the transaction ends. Raises DoneeRefused."""
+    """One donee, locked until the transaction ends. Raises DoneeProblem."""
     if (donee := await store.lock_donee(tx, donee_id)) is None:
-        raise DoneeRefused("There is no such donee.")
+        raise DoneeProblem("There is no such donee.")
     return donee
 
 
 async def approve_donee(tx: Tx, donee: Donee, *, ein: str, note: str, by: str) -> Donee:
     """Approve a donee: receipts name it from now on, in place of the former one.
 
-    ``ein``: typed again from the evidence. Raises DoneeRefused.
+    ``ein``: typed again from the evidence. Raises DoneeProblem.
     """
     if donee.status != "proposed":
-        raise DoneeRefused(f"This donee is {donee.status}.")
+        raise DoneeProblem(f"This donee is {donee.status}.")
     if donee.proposed_by == by:
-        raise DoneeRefused("Another operator must approve it.")
+        raise DoneeProblem("Another operator must approve it.")
     if parse_number_key(_EIN_REGISTRY, ein) != donee.ein:
-        raise DoneeRefused("The EIN differs from the proposed one.")
+        raise DoneeProblem("The EIN differs from the proposed one.")
     if not 1 <= len(note) <= 2000:
-        raise DoneeRefused("A note has 1 to 2,000 characters.")
+        raise DoneeProblem("A note has 1 to 2,000 characters.")
     await store.end_current_donee(tx, Partner(donee.partner_id), by)
     approved = replace(donee, approved_by=by, approved_note=note, approved_at=tx.now)
     await store.update_donee(tx, approved)
@@ -211,9 +211,9 @@ async def approve_donee(tx: Tx, donee: Donee, *, ein: str, note: str, by: str) -
 
 
 async def end_donee(tx: Tx, donee: Donee, *, by: str) -> Donee:
-    """End a donee, or withdraw its proposal: receipts no longer name it. Raises DoneeRefused."""
+    """End a donee, or withdraw its proposal: receipts no longer name it. Raises DoneeProblem."""
     if donee.status == "ended":
-        raise DoneeRefused("This donee has ended already.")
+        raise DoneeProblem("This donee has ended already.")
     ended = replace(donee, ended_by=by, ended_at=tx.now)
     await store.update_donee(tx, ended)
     return ended

@@ -31,7 +31,7 @@ class RegistryNumber(NamedTuple):
 class LoadScope:
     """What a load affects: parts of a source, and changed numbers.
 
-    ``left_groups``: groups that a former central body may have left. ``numbers``: None if too many to look up one by
+    ``changed_groups``: groups that a former central body may have left. ``numbers``: None if too many to look up one by
     one, so that the whole registry is processed.
     """
 
@@ -39,7 +39,7 @@ class LoadScope:
     source: str
     parts: Collection[str]
     numbers: Collection[str] | None
-    left_groups: Collection[str] = ()
+    changed_groups: Collection[str] = ()
 
 
 class Successor(NamedTuple):

@@ -75,7 +75,7 @@ async def apply_links_to_organisations(
         ]
         await _apply_overrides(tx, load_id, day, changed)
     if narrow:
-        await store.collect_branches(tx, registry_id, scope.left_groups)
+        await store.stage_affected_branches(tx, registry_id, scope.changed_groups)
     await store.set_planner_join_method(tx, is_small=narrow)
     await store.update_branches(tx, registry_id, load_id, day, collected_only=narrow)
     await store.set_planner_join_method(tx, is_small=True)

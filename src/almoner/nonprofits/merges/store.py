@@ -382,8 +382,8 @@ async def insert_field_changes(tx: Tx, load_id: UUID, day: datetime, reported: S
     )
 
 
-async def collect_branches(tx: Tx, registry_id: UUID, left_groups: Collection[str]) -> None:
-    """Collect organisations whose parent organisation may have changed."""
+async def stage_affected_branches(tx: Tx, registry_id: UUID, changed_groups: Collection[str]) -> None:
+    """Write the organisations whose parent organisation may have changed to the temporary table ``merge_branch``."""
     await tx.execute(
         """
         create temporary table merge_branch on commit drop as
@@ -406,7 +406,7 @@ async def collect_branches(tx: Tx, registry_id: UUID, left_groups: Collection[st
             on o.registry_id = $1 and o.group_key = moved.group_key and o.group_key is not null and o.partner_id is null
         """,
         registry_id,
-        list(left_groups),
+        list(changed_groups),
     )
     await tx.execute("analyze merge_branch")
 

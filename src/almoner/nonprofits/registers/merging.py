@@ -104,8 +104,8 @@ async def scope_of_load(tx: Tx, merge_run: MergeRun, parts: Collection[str]) -> 
     """The numbers and parts that a merge affected."""
     if not merge_run.looks_up_rows:
         return LoadScope(merge_run.registry_id, merge_run.source, parts, None)
-    numbers, left_groups = await store_merge.list_changed_numbers(tx)
-    return LoadScope(merge_run.registry_id, merge_run.source, parts, numbers, left_groups)
+    numbers, changed_groups = await store_merge.list_changed_numbers(tx)
+    return LoadScope(merge_run.registry_id, merge_run.source, parts, numbers, changed_groups)
 
 
 async def merge_organisations(tx: Tx, merge_run: MergeRun, *, compared: bool) -> None:

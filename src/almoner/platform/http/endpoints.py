@@ -275,7 +275,7 @@ class QueryReader:
         typed = {alias for alias, schema in described.items() if _is_typed(schema)}
         return frozenset(name for name, (alias, _) in self.names.items() if alias in typed)
 
-    def without_texts(self, pairs: Sequence[tuple[str, str]]) -> str:
+    def redacted_query(self, pairs: Sequence[tuple[str, str]]) -> str:
         """A valid query as it is logged, without free text."""
         shown = "&".join(f"{name}={quote(value, safe=':') if name in self._typed else '…'}" for name, value in pairs)
         return shown[:_LONGEST_LOGGED]

@@ -139,7 +139,7 @@ def _validate_query(
     except ValidationError as found:
         reasons.extend(errors.error_sentences(found, "query"))
     if request.parameters and not reasons:
-        request.scope["almoner.parameters"] = reader.without_texts(request.parameters)
+        request.scope["almoner.parameters"] = reader.redacted_query(request.parameters)
     return reasons
 
 

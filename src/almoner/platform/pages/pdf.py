@@ -179,7 +179,7 @@ def _printable_character(character: str) -> str:
         return ""
     if character.isspace() or unicodedata.category(character) in ("Cc", "Cf", "Cs"):
         return " "
-    return character if script_fonts.has(code) else _number_of(character)
+    return character if script_fonts.has_glyph(code) else _number_of(character)
 
 
 def _number_of(character: str) -> str:

@@ -70,7 +70,7 @@ class RegularDonationPages(LinkedPages):
             Route(_PATH, self.open_link, methods=["GET"]),
             Route(_PATH + "/card/return", self.handle_card_return, methods=["GET"]),
             Route(_PATH + "/{id}", self.show, methods=["GET"]),
-            Route(_PATH + "/{id}/link", self.link, methods=["GET", "POST"]),
+            Route(_PATH + "/{id}/link", self.new_link, methods=["GET", "POST"]),
             Route(_PATH + "/{id}/return", self.handle_return, methods=["GET"]),
             Route(_PATH + "/{id}/{plan}/card", self.change_card, methods=["POST"]),
             Route(_PATH + "/{id}/{plan}/pay", self.pay, methods=["POST"]),
@@ -114,8 +114,8 @@ class RegularDonationPages(LinkedPages):
         subscription_id, visit = self._visited(request)
         return await self._list(request, subscription_id, visit)
 
-    async def link(self, request: Request) -> Response:
-        """Handle every method of this path."""
+    async def new_link(self, request: Request) -> Response:
+        """Offer to email a new link, or email it: both methods of this path."""
         return await (self.request_link if request.method == "POST" else self.offer_link)(request)
 
     @with_error_pages

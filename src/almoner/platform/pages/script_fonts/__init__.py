@@ -24,14 +24,14 @@ class _ScriptFont:
     starts: tuple[int, ...]
     ends: tuple[int, ...]
 
-    def has(self, code: int) -> bool:
-        at = bisect_right(self.starts, code) - 1
-        return at >= 0 and code <= self.ends[at]
+    def has_glyph(self, code_point: int) -> bool:
+        at = bisect_right(self.starts, code_point) - 1
+        return at >= 0 and code_point <= self.ends[at]
 
 
-def has(code: int) -> bool:
+def has_glyph(code_point: int) -> bool:
     """Whether one of the fonts has a glyph for the character."""
-    return any(font.has(code) for font in _fonts().values())
+    return any(font.has_glyph(code_point) for font in _fonts().values())
 
 
 def fonts_for(codes: Iterable[int], text: str, language: str) -> dict[str, Path]:
@@ -40,7 +40,7 @@ def fonts_for(codes: Iterable[int], text: str, language: str) -> dict[str, Path]
     if not left:
         return chosen
     for font in sorted(_fonts().values(), key=lambda font: _place(font.family, text, language)):
-        if found := {code for code in left if font.has(code)}:
+        if found := {code for code in left if font.has_glyph(code)}:
             chosen[font.family] = font.folder
             left -= found
     return chosen
