@@ -11,7 +11,7 @@ import pytest
 from tests.support.running import Running
 from tools import reference
 
-FETCHED = pytest.mark.long  # fetches linters or generators, and needs Node and Java
+FETCHED = pytest.mark.long  # fetches the generators, and needs Node and Java
 PEERS = Path(sysconfig.get_path("data")) / "peers"
 
 HERE = Path(__file__).parent / "generators"
@@ -65,7 +65,6 @@ def linters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@FETCHED
 @pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
 @pytest.mark.parametrize(
     "command",
@@ -101,7 +100,6 @@ def test_a_typescript_client_compiles_and_calls_the_sandbox(
     run(["node", f"out/{caller}.js", sandbox.base_url, sandbox.secret_key], tools)
 
 
-@pytest.mark.long
 def test_openapi_python_client_makes_a_client_without_a_warning_that_calls_the_sandbox(
     tmp_path: Path, sandbox: Running
 ) -> None:
