@@ -98,6 +98,6 @@ async def test_who_is_otherwise_in_the_whole_list_is_asked_about(alone: Service,
 
 async def test_the_sample_is_not_loaded_beside_the_whole_list(alone: Service, lists: Lists) -> None:
     await lists.load(listing(1, AQSA), code=WHOLE)
-    with pytest.raises(WatchlistRefused, match="ofac-sdn is loaded and has all that ofac-sdn-sample has"):
+    with pytest.raises(WatchlistRefused, match="ofac-sdn is loaded and contains all entries of ofac-sdn-sample"):
         await lists.load(listing(1, AQSA), code=SAMPLE)
     assert await loaded(alone) == {WHOLE: 1}
