@@ -76,7 +76,7 @@ async def test_the_whole_list_takes_the_place_of_its_sample(typed: Type, tmp_pat
     assert (status, gone in printed) == (0, False), printed
     status, printed = await typed("watchlists", "import", "ofac-sdn-sample", str(sdn))
     assert status == 1
-    assert "ofac-sdn is loaded and has all that ofac-sdn-sample has" in printed
+    assert "ofac-sdn is loaded and contains all entries of ofac-sdn-sample" in printed
 
 
 async def test_licences_and_unverified_readers_are_told(typed: Type, tmp_path: Path) -> None:

@@ -214,7 +214,7 @@ class _MappingParser(MappingParser):
         if source.get("lists", True) is not True:
             return
         if "name" not in stated:
-            self.add_problem("columns.name is missing: name the column of the names, or say source.lists = false")
+            self.add_problem("columns.name is missing: name the column of the names, or set source.lists = false")
         if "active" not in stated and "active" not in constants:
             self.add_problem(
                 "nothing says which bodies are active: columns.active with the values that mean it, or "
