@@ -63,7 +63,6 @@ async def test_a_gift_from_search_to_a_verified_webhook_and_its_refund(client: A
     await asyncio.to_thread(client.webhook_subscriptions.delete, subscription.id)
 
 
-@pytest.mark.long
 def test_a_list_of_a_whole_register_is_gone_through(client: Almoner) -> None:
     page = client.organisations.search(page_size=100, country_code="USA")
     identifiers = [one.id for one in page]

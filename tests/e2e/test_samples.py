@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from almoner_client import Almoner, ApiError
 
 from tests.e2e.test_documents import BEFORE, FINDS_NONE, in_order, typed
@@ -76,7 +75,6 @@ def test_samples_of_guides_in_python(sandbox: Running) -> None:
         client.webhook_subscriptions.delete(names["subscription"].id)
 
 
-@pytest.mark.long
 def test_every_sample_in_python(sandbox: Running, tmp_path: Path) -> None:
     samples = {name: with_image(tmp_path, python) for name, python, _ in PAGES.samples()}
     for name, (value, other, _) in TAKEN.items():

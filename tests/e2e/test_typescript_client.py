@@ -11,7 +11,6 @@ from typing import Any
 
 import httpx
 import msgspec
-import pytest
 import standardwebhooks
 
 from tests.support.hostile_files import HONEST, PDF
@@ -75,7 +74,6 @@ async def test_a_gift_its_delivery_its_refund_and_an_invite(sandbox: Running, ty
     assert not seen["keyIsLogged"]
 
 
-@pytest.mark.long
 async def test_every_call_its_errors_long_lists_lost_connections_and_webhooks(
     sandbox: Running, typescript_client: Path, tmp_path: Path
 ) -> None:
