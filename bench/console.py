@@ -25,7 +25,7 @@ from almoner.kit.ids import Ids
 from almoner.platform.database.transactions import Partner
 from almoner.validation.applications.configurations import service as configurations
 from bench import machine
-from bench.dashboard import AIM_BYTES, AIM_MS, CALLS, Ask, Signed, measure
+from bench.dashboard import AIM_MS, CALLS, Ask, Signed, measure, render
 from bench.large_partner import DONATIONS, SUBMISSIONS, LargePartner, fill
 from bench.scale import Scale
 from bench.stage import Stage, staged
@@ -116,19 +116,11 @@ def main() -> None:
         aims = {name: (ask, AIM_MS) for name, ask in asked.items()}
         figures = asyncio.run(measure(stage, signed, aims, given.calls))
         facts = machine.facts(stage.database_version)
-    missed = [figure.page for figure in figures if not figure.is_met]
-    report = [
-        *(f"- {fact}" for fact in facts),
-        f"- {given.reviews:,} open reviews, {given.donations:,} donations of one partner",
-        f"- {given.calls} calls of each page by an operator with all roles, over HTTP, one at a time",
-        f"- p99 under {AIM_MS} ms and {AIM_BYTES:,} bytes: {', '.join(missed) + ' **missed**' if missed else 'met'}",
-        "",
-        "| page | p50 ms | p99 ms | aim ms | kB | |",
-        "|---|---|---|---|---|---|",
-        *(figure.line() for figure in figures),
-        "",
+    notes = [
+        f"{given.reviews:,} open reviews, {given.donations:,} donations of one partner",
+        f"{given.calls} calls of each page by an operator with all roles, over HTTP, one at a time",
     ]
-    machine.publish("\n".join(report), REPORT, write=given.write)
+    machine.publish(render(facts, notes, figures), REPORT, write=given.write)
 
 
 if __name__ == "__main__":

@@ -343,7 +343,7 @@ async def place_hold(
     """Put an organisation's disbursements on hold."""
     reported = note.strip()
     with _explain_unknown_organisation(organisation):
-        scope, organisation_id = _hold_scope(tx, partner, organisation)
+        scope, organisation_id = _parse_partner_and_nonprofit(tx, partner, organisation)
         await disbursements.hold_disbursements(
             tx, scope, organisation_id, note=reported, decided_by=officer.id, rules=disbursement_rules()
         )
@@ -365,7 +365,7 @@ async def release_holds(
     reported = note.strip()
     whose = f" for {partner}" if partner else ""
     with _explain_unknown_organisation(organisation):
-        scope, organisation_id = _hold_scope(tx, partner, organisation)
+        scope, organisation_id = _parse_partner_and_nonprofit(tx, partner, organisation)
     seen = await disbursements.fingerprint_holds(tx, scope, organisation_id)
     of = _audited(scope)
     agreed = await require_approval(
@@ -386,7 +386,7 @@ async def release_holds(
     return f"Disbursements to {organisation} are released{whose}."
 
 
-def _hold_scope(tx: Tx, partner: str | None, organisation: str) -> tuple[Partner | AllPartners, UUID]:
+def _parse_partner_and_nonprofit(tx: Tx, partner: str | None, organisation: str) -> tuple[Partner | AllPartners, UUID]:
     """The partner and the nonprofit of a hold: this partner's donations to this nonprofit are held."""
     scope = Partner(parse_id(tx, "partner", partner)) if partner else ALL_PARTNERS
     return scope, parse_id(tx, "organisation", organisation)

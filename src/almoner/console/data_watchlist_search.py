@@ -53,7 +53,7 @@ class WatchlistSearchPage:
         if visitor.form and not problems:
             countries = [typed["country"].upper()] if typed["country"] else []
             asked = SubjectDetails(_KINDS[typed["kind"]], [typed["name"]], countries)
-            found = await screenings.look_up(self._context.db, self._context.services.screener, asked)
+            found = await screenings.search_watchlists(self._context.db, self._context.services.screener, asked)
             async with self._context.db.write() as tx:
                 await self._record(tx, visitor, typed["kind"], found, case if subject else None)
         return await self._context.show(

@@ -103,11 +103,11 @@ def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
 
     async def waiting(tx: Tx, visitor: Visitor) -> list[StartPageLine]:
         by = context.operator_id(visitor)
-        mine = await reviews.list_open_reviews(tx, ReviewFilters(holder=by), MOST_COUNTED + 1)
-        late = await reviews.list_open_reviews(tx, ReviewFilters(due_until=tx.now), MOST_COUNTED + 1)
+        mine = await reviews.count_filtered_reviews(tx, ReviewFilters(holder=by), MOST_COUNTED + 1)
+        late = await reviews.count_filtered_reviews(tx, ReviewFilters(due_until=tx.now), MOST_COUNTED + 1)
         lines = [
-            StartPageLine("Claimed by you", f"{REVIEWS}?holder=mine", len(mine), mine[0].asked_at if mine else None),
-            StartPageLine("Overdue", f"{REVIEWS}?due=overdue", len(late), late[0].asked_at if late else None),
+            StartPageLine("Claimed by you", f"{REVIEWS}?holder=mine", *mine),
+            StartPageLine("Overdue", f"{REVIEWS}?due=overdue", *late),
         ]
         for kind, count, oldest in await reviews.count_open_reviews(tx):
             lines.append(StartPageLine(KIND_WORDS[kind], f"{REVIEWS}?kind={kind}", count, oldest))

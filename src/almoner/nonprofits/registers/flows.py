@@ -149,7 +149,7 @@ class _ImportRun:
         parts = _sum_fills(by_file)
         rows = sum(fills["rows"] for fills in parts.values())
         loaded = await store.list_imported_parts(tx, self.source.code)
-        strays = await self._misnamed_parts(parts, loaded, rows)
+        strays = await self._parts_named_by_mistake(parts, loaded, rows)
         parts = {part: fills for part, fills in parts.items() if part not in strays}
         parts |= {part: {"rows": 0} for part in await self._parts_to_remove(parts) if part in loaded}
         bad = await store_staging.count_rejected_rows_by_file(tx, staging_id)
@@ -204,7 +204,7 @@ class _ImportRun:
             return {}
         return await store_staging.reject_repeated_numbers(self.tx, self.staging_id)
 
-    async def _misnamed_parts(
+    async def _parts_named_by_mistake(
         self, parts: Mapping[str, FillCounts], loaded: Mapping[str, LoadedPart], rows: int
     ) -> frozenset[str]:
         """Parts that a few rows of other files name by mistake: no stored number of theirs is in those parts.

@@ -101,8 +101,8 @@ async def run_leased_flow(db: Database, flow: LeasedFlow[_C, _R, _O]) -> _O:
         try:
             async with db.write() as tx:
                 done = await flow.record(tx, step, result)
-                # Released last, as the lease is also acquired last: whoever holds our rows never waits for the lease of
-                # somebody who waits for our rows.
+                # Lock order: the rows first and the lease last, as when it is acquired. Otherwise two callers could
+                # deadlock.
                 if step.row is not None and not await release_lease(tx, flow.name, step.row, holder):
                     raise _LeaseLost
         except _LeaseLost:

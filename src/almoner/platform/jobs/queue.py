@@ -4,9 +4,9 @@ A job is claimed for a lease, run by the handler of its kind, and finished by (i
 expired and whose job another worker took finishes nothing (architecture 5). Handlers are safe to run twice.
 
 A job with a ``lane`` shares its limit with the other jobs of that lane, however many workers there are: a claim locks
-the lane's row, counts the live leases and takes no more than the limit allows. So an unresponsive receiver uses only
-its own slots. A lane may have a higher limit while no other lane has work, and none of its jobs starts while it is
-paused.
+the lane's row, counts the live leases and takes no more than the limit allows. So a receiver that does not answer
+takes up only its own lane. A lane may have a higher limit while no other lane has work, and none of its jobs starts
+while it is paused.
 """
 
 from collections.abc import Mapping, Sequence

@@ -29,7 +29,8 @@ _STATES: Final = "select name, last_run_at, failed_at, last_error, run_requested
 class PeriodicJob:
     """A periodic job and its last run. ``next_run_at``: None if nothing waits for it.
 
-    ``failed_at``, ``last_error``: of the last run, if it failed. ``requested``: an operator wants it run now.
+    ``failed_at``, ``last_error``: of the last run, if it failed: the class and place of the error, as its message may
+    contain user data. ``requested``: an operator wants it run now.
     """
 
     name: str
@@ -69,13 +70,13 @@ class ScheduleRunner:
                     self._telemetry.statement_timeouts.labels(schedule.name).inc()
                 elif isinstance(error, UNAVAILABLE_ERRORS):
                     raise
-                real_now = self._db.deployment.clock.real_now()
-                self._telemetry.log("schedule_failed", real_now, schedule=schedule.name, **failure_log_fields(error))
-                await self._record_failure(schedule, error)
+                real_now, failure = self._db.deployment.clock.real_now(), failure_log_fields(error)
+                self._telemetry.log("schedule_failed", real_now, schedule=schedule.name, **failure)
+                await self._record_failure(schedule, f"{failure['error']} at {failure['where']}")
                 self._resting[schedule.name] = monotonic() + _REST_SECONDS
         return handled
 
-    async def _record_failure(self, schedule: Schedule, error: Exception) -> None:
+    async def _record_failure(self, schedule: Schedule, reason: str) -> None:
         """Store why a run failed, for operators."""
         with suppress(*DATABASE_ERRORS):
             async with self._db.write() as tx:
@@ -83,7 +84,7 @@ class ScheduleRunner:
                     "update schedule set failed_at = $2, last_error = $3, run_requested_at = null where name = $1",
                     schedule.name,
                     tx.now,
-                    (str(error) or type(error).__name__)[:_LONGEST_ERROR],
+                    reason[:_LONGEST_ERROR],
                 )
 
     async def _requested(self) -> Collection[str]:

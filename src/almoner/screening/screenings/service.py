@@ -79,8 +79,8 @@ async def get_result(tx: Tx, subject: ScreenedSubject) -> ScreeningResult:
     )
 
 
-async def look_up(db: Database, screener: Screener, subject_details: SubjectDetails) -> LookupResult:
-    """Look up a name without a record: what screening would flag, and similar entries. Stores nothing."""
+async def search_watchlists(db: Database, screener: Screener, subject_details: SubjectDetails) -> LookupResult:
+    """Search the watch lists for any name: what screening would flag, and similar entries. Stores nothing."""
     lists = await screener.reload_watchlists(db)
 
     def compare() -> tuple[list[Hit], list[Hit]]:

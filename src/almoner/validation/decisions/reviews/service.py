@@ -52,6 +52,7 @@ from almoner.validation.decisions.reviews.domain import (
 )
 from almoner.validation.decisions.reviews.ports import ReopenHandler, ReviewHandler
 from almoner.validation.decisions.reviews.store import QueuePosition as QueuePosition
+from almoner.validation.decisions.reviews.store import count_filtered_reviews as count_filtered_reviews
 from almoner.validation.decisions.reviews.store import count_open_at_most as count_open_at_most
 from almoner.validation.decisions.reviews.store import count_open_reviews as count_open_reviews
 from almoner.validation.decisions.reviews.store import list_open_reviews as list_open_reviews

@@ -161,6 +161,19 @@ async def list_open_reviews(
     tx: Tx, filters: ReviewFilters, limit: int, after: QueuePosition | None = None
 ) -> list[Review]:
     """Open reviews, oldest first, after the last one of the previous page."""
+    return [_review(row) for row in await _fetch_open_reviews(tx, filters, limit, after)]
+
+
+async def count_filtered_reviews(tx: Tx, filters: ReviewFilters, max_count: int) -> tuple[int, datetime | None]:
+    """The number of open reviews, counted up to ``max_count``, and since when the oldest has waited."""
+    waiting = await _fetch_open_reviews(tx, filters, max_count, dates_only=True)
+    return len(waiting), waiting[0]["asked_at"] if waiting else None
+
+
+async def _fetch_open_reviews(
+    tx: Tx, filters: ReviewFilters, limit: int, after: QueuePosition | None = None, *, dates_only: bool = False
+) -> list[Record]:
+    columns = "asked_at" if dates_only else _COLUMNS
     kind = "kind = $1" if filters.kind else "$1::text is null"
     partner = "partner_id = $2" if filters.partner_id else "$2::uuid is null"
     holder = "claimed_by = $3 and claimed_until > $4" if filters.holder else "$3::text is null and $4::timestamptz = $4"
@@ -171,9 +184,9 @@ async def list_open_reviews(
     until = "asked_at <= $11" if filters.asked_until else "$11::timestamptz is null"
     due = "due_at <= $13" if filters.due_until else "$13::timestamptz is null"
     free = _FREE_FOR if filters.free_for else "$12::text is null"
-    rows = await tx.fetch(
+    return await tx.fetch(
         f"""
-        select {_COLUMNS} from review where status = 'open' and {kind} and {partner} and {holder} and {beyond}
+        select {columns} from review where status = 'open' and {kind} and {partner} and {holder} and {beyond}
             and {country} and {script} and {reason} and {until} and {free} and {due}
         order by asked_at, id limit $5
         """,
@@ -190,7 +203,6 @@ async def list_open_reviews(
         filters.free_for,
         filters.due_until,
     )
-    return [_review(row) for row in rows]
 
 
 @across_partners("operators")
