@@ -300,3 +300,15 @@ async def test_a_new_version_is_met_by_those_who_are_watched_alone(
     await alone.drain()
     assert (await portal.known()).status("sanction") == "open"
     assert (await other.known()).status("sanction") == "clear"
+
+
+async def test_an_entry_that_is_back_is_shown_as_of_its_return(alone: Service, lists: Lists, partner: Partner) -> None:
+    screener = Screener()
+    await lists.load(listing(1, AQSA), listing(2, "ZAVOD IMENI DEGTYAREVA"))
+    await Desk(alone, partner, 1, screener).look()
+    await lists.load(listing(2, "ZAVOD IMENI DEGTYAREVA"))
+    back = await lists.load(listing(1, AQSA), listing(2, "ZAVOD IMENI DEGTYAREVA"))
+    (match,) = (await Desk(alone, partner, 2, screener).look()).matches
+    async with alone.db.read() as tx:
+        load = await tx.fetchval("select load_id from screening_match where id = $1", match.id)
+    assert load == back.id

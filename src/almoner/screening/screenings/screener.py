@@ -86,9 +86,8 @@ def _index_batch(batch: Sequence[WatchlistEntry], known: _IndexedEntries) -> _In
     found: _IndexedEntries = {}
     for entry in batch:
         key = entry.listed.key
-        same = known.get(key)
-        if same is not None and same[0] == entry.content:
-            found[key] = same
-        else:
-            found[key] = (entry.content, index_entry(entry))
+        content, indexed = known.get(key, (b"", None))
+        if content != entry.content or (indexed is not None and indexed.since != entry.since):  # gone, and back again
+            content, indexed = entry.content, index_entry(entry)
+        found[key] = (content, indexed)
     return found
