@@ -29,7 +29,10 @@ Answer = tuple[int, bytes]
 
 COLUMNS = (
     "id, user_id, organisation_id, type, session_id, amount_minor, currency, status, first_name, last_name, email, "
-    "consented, anonymous, metadata, created_at, cancelled_at"
+    "consented, anonymous, gift_aid_id, donation_request_id, subscription_id, subscription_due_on, giving_link_id, "
+    "designation, dedication, metadata, created_at, cancelled_at, settled_at, settled_minor, settled_currency, "
+    "disbursed_at, reassigned_at, reassigned_from, refunded_at, refunded_minor, last_disputed_at, dispute_status, "
+    "receipt_delivery"
 )
 GET = f"select {COLUMNS} from donation where partner_id = $1 and id = $2"
 LIST = f"""
@@ -100,10 +103,34 @@ def donation(row: asyncpg.Record) -> dict[str, Any]:
         "email": row["email"],
         "consentedToBeContactedByOrg": "yes" if row["consented"] else "no",
         "anonymous": "yes" if row["anonymous"] else "no",
+        "giftAidId": text("giftaid", row["gift_aid_id"]),
+        "donationRequestId": text("donationrequest", row["donation_request_id"]),
+        "subscription": {
+            "initial": row["subscription_due_on"] is None,
+            "id": text("donationsubscription", row["subscription_id"]),
+        },
+        "givingLinkId": text("givinglink", row["giving_link_id"]),
+        "designation": row["designation"],
+        "dedication": row["dedication"],
         "metadata": orjson.Fragment(row["metadata"]),
         "createdAt": iso(row["created_at"]),
         "cancelledAt": iso(row["cancelled_at"]),
+        "settledAt": iso(row["settled_at"]),
+        "settledAmount": settled_amount(row) if row["settled_at"] else None,
+        "disbursedAt": iso(row["disbursed_at"]),
+        "reassignedAt": iso(row["reassigned_at"]),
+        "reassignedFromOrganisationId": text("organisation", row["reassigned_from"]),
+        "refundedAt": iso(row["refunded_at"]),
+        "refundedAmount": row["refunded_minor"],
+        "disputedAt": iso(row["last_disputed_at"]),
+        "disputeStatus": row["dispute_status"],
+        "receiptDelivery": row["receipt_delivery"] or "none",
     }
+
+
+def settled_amount(row: asyncpg.Record) -> dict[str, Any]:
+    """The amount that arrived."""
+    return {"amount": row["settled_minor"], "currency": row["settled_currency"]}
 
 
 async def create_session(partner: UUID, headers: dict[bytes, bytes], raw: bytes) -> Answer:

@@ -10,7 +10,7 @@ import os
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -77,9 +77,27 @@ class Donation(Model):
     email: Mapped[str | None]
     consented: Mapped[bool]
     anonymous: Mapped[bool]
+    gift_aid_id: Mapped[UUID | None]
+    donation_request_id: Mapped[UUID | None]
+    subscription_id: Mapped[UUID | None]
+    subscription_due_on: Mapped[date | None]
+    giving_link_id: Mapped[UUID | None]
+    designation: Mapped[str | None]
+    dedication: Mapped[str | None]
     metadata_: Mapped[dict[str, Any]] = mapped_column("metadata", JSONB)
     created_at: Mapped[datetime]
     cancelled_at: Mapped[datetime | None]
+    settled_at: Mapped[datetime | None]
+    settled_minor: Mapped[int | None] = mapped_column(BigInteger)
+    settled_currency: Mapped[str | None]
+    disbursed_at: Mapped[datetime | None]
+    reassigned_at: Mapped[datetime | None]
+    reassigned_from: Mapped[UUID | None]
+    refunded_at: Mapped[datetime | None]
+    refunded_minor: Mapped[int | None] = mapped_column(BigInteger)
+    last_disputed_at: Mapped[datetime | None]
+    dispute_status: Mapped[str | None]
+    receipt_delivery: Mapped[str | None]
 
 
 class IdempotencyAnswer(Model):
@@ -136,6 +154,20 @@ class Hosted(Wire):
     session_id: str | None
 
 
+class Series(Wire):
+    """Part of a donation."""
+
+    initial: bool
+    id: str | None
+
+
+class SettledAmount(Wire):
+    """Part of a donation."""
+
+    amount: int | None
+    currency: str | None
+
+
 class DonationResponse(Wire):
     """A donation."""
 
@@ -152,9 +184,25 @@ class DonationResponse(Wire):
     email: str | None
     consented_to_be_contacted_by_org: str
     anonymous: str
+    gift_aid_id: str | None
+    donation_request_id: str | None
+    subscription: Series
+    giving_link_id: str | None
+    designation: str | None
+    dedication: str | None
     metadata: dict[str, str]
     created_at: str | None
     cancelled_at: str | None
+    settled_at: str | None
+    settled_amount: SettledAmount | None
+    disbursed_at: str | None
+    reassigned_at: str | None
+    reassigned_from_organisation_id: str | None
+    refunded_at: str | None
+    refunded_amount: int | None
+    disputed_at: str | None
+    dispute_status: str | None
+    receipt_delivery: str
 
 
 class One(Wire):
@@ -213,9 +261,29 @@ def out(row: Donation) -> DonationResponse:
         email=row.email,
         consented_to_be_contacted_by_org="yes" if row.consented else "no",
         anonymous="yes" if row.anonymous else "no",
+        gift_aid_id=text("giftaid", row.gift_aid_id),
+        donation_request_id=text("donationrequest", row.donation_request_id),
+        subscription=Series(
+            initial=row.subscription_due_on is None, id=text("donationsubscription", row.subscription_id)
+        ),
+        giving_link_id=text("givinglink", row.giving_link_id),
+        designation=row.designation,
+        dedication=row.dedication,
         metadata=row.metadata_,
         created_at=iso(row.created_at),
         cancelled_at=iso(row.cancelled_at),
+        settled_at=iso(row.settled_at),
+        settled_amount=SettledAmount(amount=row.settled_minor, currency=row.settled_currency)
+        if row.settled_at
+        else None,
+        disbursed_at=iso(row.disbursed_at),
+        reassigned_at=iso(row.reassigned_at),
+        reassigned_from_organisation_id=text("organisation", row.reassigned_from),
+        refunded_at=iso(row.refunded_at),
+        refunded_amount=row.refunded_minor,
+        disputed_at=iso(row.last_disputed_at),
+        dispute_status=row.dispute_status,
+        receipt_delivery=row.receipt_delivery or "none",
     )
 
 
