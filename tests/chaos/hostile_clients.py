@@ -1,7 +1,7 @@
-"""Two hundred hostile clients of eight kinds, each from an address of its own on this machine's loopback.
+"""Two hundred hostile clients of nine kinds, each from an address of its own on this machine's loopback.
 
-``python -m tests.chaos.hostile_clients PORT PUBLISHABLE_KEY SECONDS SEED``; at the end it prints what each kind was
-answered, as JSON.
+``python -m tests.chaos.hostile_clients PORT PUBLISHABLE_KEY SECRET_KEY SECONDS SEED``: the secret key is of
+another partner. At the end it prints the responses to each kind, as JSON.
 """
 
 import asyncio
@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import product
 from socket import SO_LINGER, SOL_SOCKET
 from time import monotonic
 from typing import Final
@@ -21,8 +20,7 @@ from urllib.parse import quote
 
 from tests.support.eventually import paced
 
-EACH: Final = 25
-"""Clients of each kind."""
+CLIENTS: Final = 200
 PATIENCE: Final = 15.0
 _WORDS: Final = ("foundation", "church", "association", "of", "the", "saint", "community", "école", "ab-", "a ")
 
@@ -36,6 +34,7 @@ class Hostile:
     address: str
     port: int
     key: str
+    secret_key: str
     chance: random.Random
     seen: Counter[str]
 
@@ -85,8 +84,7 @@ class Hostile:
         """A body that hardly comes."""
         reader, writer = await self.connect()
         try:
-            lines = (f"Authorization: {self.key}", "Content-Type: application/json", "Content-Length: 100000")
-            writer.write(self.head("POST", "/v1/donation-sessions", *lines) + b"\r\n")
+            writer.write(self.body_head(100_000))
             for _ in range(60):
                 writer.write(b"{")
                 await writer.drain()
@@ -95,6 +93,27 @@ class Hostile:
                     return
         finally:
             writer.transport.abort()
+
+    async def huge_body(self) -> None:
+        """Thirty megabytes, without their length for every second one."""
+        reader, writer = await self.connect()
+        try:
+            chunked = self.chance.random() < 0.5
+            writer.write(self.body_head(None if chunked else 30 * 2**20))
+            piece = b"10000\r\n" + b"[" * 2**16 + b"\r\n" if chunked else b"[" * 2**16
+            with suppress(OSError):
+                for _ in range(480):
+                    writer.write(piece)
+                    await writer.drain()
+            self.seen[(await asyncio.wait_for(reader.read(64), PATIENCE))[9:12].decode("latin-1") or "closed"] += 1
+        finally:
+            writer.transport.abort()
+
+    def body_head(self, length: int | None) -> bytes:
+        """The head of a request that may create a session, before its body of ``length`` or of chunks."""
+        size = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
+        lines = (f"Authorization: {self.secret_key}", "Content-Type: application/json", size)
+        return self.head("POST", "/v1/donation-sessions", *lines) + b"\r\n"
 
     async def half_open(self) -> None:
         """A connection that says nothing."""
@@ -132,6 +151,7 @@ KINDS: Final[tuple[Callable[[Hostile], Awaitable[None]], ...]] = (
     Hostile.huge_head,
     Hostile.slow_head,
     Hostile.slow_body,
+    Hostile.huge_body,
     Hostile.half_open,
     Hostile.random_bytes,
     Hostile.wrong_key,
@@ -148,18 +168,19 @@ async def _go_on(client: Hostile, act: Callable[[Hostile], Awaitable[None]], end
         await paced(monotonic(), 1, client.chance.uniform(0.7, 2.0))
 
 
-async def attack(port: int, key: str, seconds: float, seed: int) -> dict[str, dict[str, int]]:
-    """All clients at once; what each kind was answered, how often."""
+async def attack(port: int, keys: tuple[str, str], seconds: float, seed: int) -> dict[str, dict[str, int]]:
+    """Run all clients at once, and count the responses to each kind."""
     ends = monotonic() + seconds
     seen: dict[str, Counter[str]] = {kind.__name__: Counter() for kind in KINDS}
     async with asyncio.TaskGroup() as group:
-        for number, (kind, _) in enumerate(product(KINDS, range(EACH))):
+        for number in range(CLIENTS):
+            kind = KINDS[number % len(KINDS)]
             address = f"127.1.{number // 250}.{number % 250 + 1}"
-            client = Hostile(address, port, key, random.Random(seed * 1000 + number), seen[kind.__name__])
+            client = Hostile(address, port, *keys, random.Random(seed * 1000 + number), seen[kind.__name__])
             group.create_task(_go_on(client, kind, ends))
     return {kind: dict(answers) for kind, answers in seen.items()}
 
 
 if __name__ == "__main__":
-    _port, _key, _seconds, _seed = sys.argv[1:]
-    print(json.dumps(asyncio.run(attack(int(_port), _key, float(_seconds), int(_seed)))))
+    _port, _key, _secret_key, _seconds, _seed = sys.argv[1:]
+    print(json.dumps(asyncio.run(attack(int(_port), (_key, _secret_key), float(_seconds), int(_seed)))))

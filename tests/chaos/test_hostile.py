@@ -178,7 +178,8 @@ async def settled(shopper: Shopper) -> None:
 async def attacked(here: Running, seconds: float, seed: int) -> AsyncIterator[list[dict[str, Any]]]:
     """Hostile clients in a process of their own; what they were answered is there at the end."""
     port = here.base_url.rpartition(":")[2]
-    command = ("-m", "tests.chaos.hostile_clients", port, here.sandbox["publishableKey"], str(seconds), str(seed))
+    keys = (here.sandbox["publishableKey"], here.sandbox["secondSecretKey"])
+    command = ("-m", "tests.chaos.hostile_clients", port, *keys, str(seconds), str(seed))
     process = await asyncio.create_subprocess_exec(sys.executable, *command, stdout=asyncio.subprocess.PIPE)
     seen: list[dict[str, Any]] = []
     yield seen
