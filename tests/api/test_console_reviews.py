@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from almoner.console import review_cases
-from almoner.console.review_words import fact_words, rejection_words
+from almoner.console.review_words import fact_words, rejection_reason_text
 from almoner.kit.time import iso_timestamp
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
@@ -313,7 +313,7 @@ async def test_why_a_document_was_rejected_is_said(service: Service, api: Client
         "the stored file is missing or damaged": "could not be read: the stored file is missing",
     }
     for threat, because in unreadable.items():
-        assert because in rejection_words(replace(view.documents[0], scan_status="unreadable", threat=threat))
+        assert because in rejection_reason_text(replace(view.documents[0], scan_status="unreadable", threat=threat))
 
 
 async def test_what_a_pdf_can_do_is_said_beside_it(service: Service, api: Client, reviewer: Browser, case: str) -> None:

@@ -183,6 +183,6 @@ async def test_the_queue_is_answered_from_indexes(empty_database: TestDatabase) 
             subject = ReviewSubject("appeal", uuid4(), partners[0])
             assert await reviews_store.lock_open_review(explaining, subject) is None
             assert await reviews_store.list_reviews(explaining, subject) == []
-            assert await reviews_store.count_open_reviews(explaining)
+            assert await reviews_store.count_open_reviews_by_kind(explaining)
             assert explaining.scans() == set()
             assert "review_open" in explaining.indexes()

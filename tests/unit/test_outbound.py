@@ -249,7 +249,7 @@ async def test_a_failure_of_tls_tells_the_one_fact_that_mends_it(authority: Auth
         async with one_handshake(tls) as url:
             # Under TLS 1.3 the handshake has ended by then, and a reset may overtake the alert.
             overtaken = "dropped the connection|" if told == "demands a client certificate" else ""
-            with pytest.raises((outbound.TlsFailed, outbound.ResponseBroken), match=overtaken + told):
+            with pytest.raises((outbound.TlsFailed, outbound.MalformedResponse), match=overtaken + told):
                 await client.post(url, b"x", {}, owner="p")
     await client.close()
 
@@ -273,7 +273,7 @@ async def test_a_broken_response_tells_what_is_wrong_with_it(client: OutboundCli
             writer.close()
 
         async with receiver(end if isinstance(answer, bytes) else answer) as sink:
-            with pytest.raises(outbound.ResponseBroken, match=told):
+            with pytest.raises(outbound.MalformedResponse, match=told):
                 await client.post(sink.url, b"x", {}, owner=told)
     async with receiver() as sink:
         gone = sink.url
@@ -335,7 +335,7 @@ async def test_a_fresh_connection_that_is_dropped_is_a_failure(client: OutboundC
         writer.transport.abort()
 
     async with receiver(reset) as sink:
-        with pytest.raises(outbound.ResponseBroken):
+        with pytest.raises(outbound.MalformedResponse):
             await client.post(sink.url, b"x", {}, owner="p")
     assert len(sink.received) == 1
 
@@ -435,7 +435,7 @@ async def test_w9_answers_that_are_too_large_or_no_http_fail(client: OutboundCli
         writer.close()
 
     async with receiver(answer) as sink:
-        with pytest.raises(outbound.ResponseBroken):
+        with pytest.raises(outbound.MalformedResponse):
             await client.post(sink.url, b"x", {}, owner="p")
 
 
@@ -453,6 +453,6 @@ async def test_w9_endless_headers_end_at_16_kb(client: OutboundClient) -> None:
             await asyncio.sleep(0)
 
     async with receiver(endless) as sink:
-        with pytest.raises(outbound.ResponseBroken):
+        with pytest.raises(outbound.MalformedResponse):
             await client.post(sink.url, b"x", {}, owner="p")
     assert sent < 4_000_000

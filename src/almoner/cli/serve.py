@@ -166,20 +166,20 @@ async def _serve(
     await pooler_check.ensure_pooler_supported(complete.dsn)
     lines = stderr_log_writer()
     logs.configure_logging(lines, complete.log_level)
-    (asked, hurried), stop = stop_on_signals(), asyncio.Event()
+    (stop_requested, cut_short), stop = stop_on_signals(), asyncio.Event()
     services = await build_services(complete, telemetry=Telemetry(lines))
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(_notify_of_the_end(asked))
-            group.create_task(services.drain.run(asked, hurried, stop, complete.drain_time))
+            group.create_task(_notify_of_the_end(stop_requested))
+            group.create_task(services.drain.run(stop_requested, cut_short, stop, complete.drain_time))
             group.create_task(local.keep_database_running(settings, stop))
             group.create_task(run_process(services, "server", stop, sockets, provider_sockets))
     finally:
         await services.close()
 
 
-async def _notify_of_the_end(asked: asyncio.Event) -> None:
-    await asked.wait()
+async def _notify_of_the_end(stop_requested: asyncio.Event) -> None:
+    await stop_requested.wait()
     notify("STOPPING=1")
 
 

@@ -26,7 +26,7 @@ from almoner.console.review_words import (
     SINGULAR_WORDS,
     fact_words,
     reason_words,
-    rejection_words,
+    rejection_reason_text,
 )
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Partner, Tx
@@ -170,7 +170,7 @@ class CasePages:
             "real_now": tx.real_now.isoformat(),
             "attached": [self._attached(tx, one) for one in view.documents],
             "flag_words": FLAG_WORDS,
-            "rejection_words": rejection_words,
+            "rejection_reason_text": rejection_reason_text,
             "fact_words": fact_words,
             "minutes": int(CLAIM_DURATION.total_seconds()) // 60,
         }

@@ -109,7 +109,7 @@ def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
             StartPageLine("Claimed by you", f"{REVIEWS}?holder=mine", *mine),
             StartPageLine("Overdue", f"{REVIEWS}?due=overdue", *late),
         ]
-        for kind, count, oldest in await reviews.count_open_reviews(tx):
+        for kind, count, oldest in await reviews.count_open_reviews_by_kind(tx):
             lines.append(StartPageLine(KIND_WORDS[kind], f"{REVIEWS}?kind={kind}", count, oldest))
         counted = await verifications.count_waiting(tx)
         for waits, (words, _) in VERIFICATION_WORDS.items():

@@ -159,7 +159,7 @@ def reason_words(reason: str) -> str:
     return f"{readable(first)}: {readable(rest).lower()}" if rest else readable(first)
 
 
-def rejection_words(document: Document) -> str:
+def rejection_reason_text(document: Document) -> str:
     """Why a document was rejected after its scan, and what became of it; empty if it was not."""
     if not document.refused:
         return ""

@@ -76,12 +76,12 @@ def _as_typed(
     return replace(
         shown,
         display_name=str(entered_values["branding.displayName"] or account.name)[:_LONGEST_NAME],
-        primary_color=valid_colour(str(entered_values["branding.primaryColor"])),
+        primary_color=parse_colour(str(entered_values["branding.primaryColor"])),
         checks=tuple(check for check in CHECKS if check in entered_values["checks"]),
     )
 
 
-def valid_colour(typed: str) -> str | None:
+def parse_colour(typed: str) -> str | None:
     """The entered colour; None if invalid."""
     try:
         colours.parse_colour(typed)

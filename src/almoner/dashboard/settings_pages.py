@@ -9,7 +9,7 @@ from starlette.routing import Route
 from almoner.access.accounts.page_guard import PageContext, Visitor, partner_of_visitor, redirect_to
 from almoner.access.accounts.page_texts import in_english
 from almoner.access.partners import service as partners
-from almoner.dashboard.configuration_pages import FormPreview, valid_colour
+from almoner.dashboard.configuration_pages import FormPreview, parse_colour
 from almoner.dashboard.rendering import render_page
 from almoner.kit.errors import NotFound
 from almoner.platform.audit import log as audit
@@ -77,7 +77,7 @@ class SettingsPages:
         if shown is None:
             raise NotFound
         if visitor.form:
-            account = replace(account, brand_colour=valid_colour(visitor.form_value("colour").strip()))
+            account = replace(account, brand_colour=parse_colour(visitor.form_value("colour").strip()))
         return self._render(account, replace(shown, primary_color=None), self._context.pages.language(visitor.language))
 
     async def _apply(self, tx: Tx, visitor: Visitor) -> None:

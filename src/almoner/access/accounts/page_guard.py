@@ -588,9 +588,9 @@ class PageContext:
         name = visitor.query.get("after")
         return None if name is None else self.parse_id(type_, name)
 
-    def parse_id(self, type_: str, name: str) -> UUID:
+    def parse_id(self, type_: str, text: str) -> UUID:
         """Parse an ID. Raises NotFound."""
-        found = self.db.deployment.ids.parse(type_, name)
+        found = self.db.deployment.ids.parse(type_, text)
         if found is None:
             raise NotFound
         return found

@@ -88,7 +88,7 @@ async def refresh_source(
         return JobDone()  # no longer in the schedule
     async with context.db.read() as tx:
         before = await store_refresh.find_refresh_status(tx, source) or RefreshStatus(None)
-        last = await store_refresh.fetched_files_of_load(tx, before.load_id) if before.load_id else []
+        last = await store_refresh.list_file_hashes_of_load(tx, before.load_id) if before.load_id else []
     try:
         async with asyncio.timeout(_FETCHING_SECONDS):
             fetched = await _fetch(refresh_context, context.db, planned)

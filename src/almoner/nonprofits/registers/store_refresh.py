@@ -33,7 +33,7 @@ async def insert_fetched_files(tx: Tx, load_id: UUID, fetched: Sequence[FetchedF
     )
 
 
-async def fetched_files_of_load(tx: Tx, load_id: UUID) -> list[tuple[bytes, datetime | None]]:
+async def list_file_hashes_of_load(tx: Tx, load_id: UUID) -> list[tuple[bytes, datetime | None]]:
     """(hash, publisher's date) of the files of a load. Other fetched files may exist that were never loaded."""
     rows = await tx.fetch(
         "select sha256, last_modified from register_fetch where load_id = $1 order by position", load_id

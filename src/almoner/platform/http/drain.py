@@ -18,11 +18,13 @@ class Drain:
         """The readiness problem for ``/readyz`` while draining."""
         return "this server is stopping" if self.begun else None
 
-    async def run(self, asked: asyncio.Event, hurried: asyncio.Event, stop: asyncio.Event, seconds: float) -> None:
+    async def run(
+        self, stop_requested: asyncio.Event, cut_short: asyncio.Event, stop: asyncio.Event, seconds: float
+    ) -> None:
         """Wait for the stop signal, drain for ``seconds`` or until a second signal, then stop the rest."""
-        await asked.wait()
+        await stop_requested.wait()
         self.begun = True
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await hurried.wait()
+                await cut_short.wait()
         stop.set()

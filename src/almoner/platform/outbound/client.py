@@ -70,7 +70,7 @@ class CallTimedOut(OutboundFailure):
     """The call took longer than its limits."""
 
 
-class ResponseBroken(OutboundFailure):
+class MalformedResponse(OutboundFailure):
     """The response was cut off or was not valid HTTP."""
 
 
@@ -404,4 +404,4 @@ def _outbound_failure_of(error: aiohttp.ClientError | HttpProcessingError) -> Ou
         if isinstance(error.os_error, _Denied):
             return TargetRefused("The address is not public")
         return ConnectFailed(failure_texts.connect_text(error))
-    return ResponseBroken(failure_texts.response_text(error))
+    return MalformedResponse(failure_texts.response_text(error))

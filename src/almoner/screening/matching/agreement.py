@@ -168,7 +168,7 @@ def _differs_in_distinctive_word(likeness: NameLikeness) -> bool:
 
 
 def _are_two_words(part: ScorePart) -> bool:
-    counts = tables.registered_word_frequencies()
+    counts = tables.word_frequencies_in_register_names()
     plural = part.asked.removesuffix("s") == part.listed.removesuffix("s")
     return not plural and all(counts.of.get(word, 0) >= _KNOWN_IN_NAMES for word in (part.asked, part.listed))
 

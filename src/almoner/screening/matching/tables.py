@@ -68,7 +68,7 @@ def word_frequencies() -> WordFrequencies:
 
 
 @cache
-def registered_word_frequencies() -> WordFrequencies:
+def word_frequencies_in_register_names() -> WordFrequencies:
     """How many registered organisations' names contain each word; watch lists are not counted."""
     return _load_frequencies("registered.tsv.gz")
 
@@ -167,7 +167,7 @@ def _english_words() -> bytes:
 @lru_cache(maxsize=4_096)
 def is_ordinary_word(word: str) -> bool:
     """Whether a word is an ordinary word and no name, by registered names and the dictionary."""
-    if registered_word_frequencies().of.get(word, 0) >= _ORDINARY_WORD_COUNT:
+    if word_frequencies_in_register_names().of.get(word, 0) >= _ORDINARY_WORD_COUNT:
         return True
     words = _english_words()
     return any(b"\n%s\n" % form.encode() in words for form in (word, word.removesuffix("s"), word.removesuffix("es")))

@@ -119,7 +119,7 @@ def identifies_by_name_alone(name: PreparedName) -> bool:
 
     Listed names are not counted: an entry would make its own words common.
     """
-    counts = tables.registered_word_frequencies()
+    counts = tables.word_frequencies_in_register_names()
     unmatched = any(len(word) >= _MIN_WORD_LETTERS and word.isalpha() and word not in counts.of for word in name.words)
     if len(name.words) == 1 and unmatched and tables.is_ordinary_word(name.words[0]):
         return False

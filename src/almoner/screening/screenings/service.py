@@ -197,7 +197,7 @@ async def list_affected_subjects(
     if not gone:
         return []
     keys = [entry.listed.key for entry in gone]
-    return await store.list_subjects_matching(tx, gone[0].list, keys, after, limit)
+    return await store.list_subjects_with_current_matches(tx, gone[0].list, keys, after, limit)
 
 
 async def index_of_load(tx: Tx, load_id: UUID) -> ScreeningIndex:

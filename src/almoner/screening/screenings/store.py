@@ -201,7 +201,7 @@ async def list_watched_subjects_until(tx: Tx, after: UUID, last: UUID) -> list[S
 
 
 @across_partners("registers")
-async def list_subjects_matching(
+async def list_subjects_with_current_matches(
     tx: Tx, code: str, keys: Sequence[str], after: UUID | None = None, limit: int | None = None
 ) -> list[UUID]:
     """List watched subjects with a current match of one of these entries, after an ID, by ID."""

@@ -23,6 +23,6 @@ class DeclaredGiftAid:
     ended: bool
 
     @staticmethod
-    def statement(charity: str) -> str:
+    def declaration_text(charity: str) -> str:
         """HMRC's statement, which stays in English."""
         return STATEMENT_SEVERAL.format(charity=charity)

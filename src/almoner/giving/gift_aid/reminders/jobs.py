@@ -35,7 +35,7 @@ async def compose_reminder(tx: Tx, mails: MailRenderer, job: JobOf[About]) -> Em
         "name": formats.greeting_name(subscription.first_name or "", subscription.last_name or "", locale),
         "organisation": charity,
         "on": declared.declared_at,
-        "statement": declared.statement(charity),
+        "statement": declared.declaration_text(charity),
         "notify": NOTIFY_CHARITY,
         "link": f"{tx.base_urls.pages}/{PAGE_PURPOSE}?token={tx.vault.page_token(PAGE_PURPOSE, declared.id)}",
     }

@@ -87,7 +87,7 @@ class GiftAidPages(LinkedPages):
             partner_links=links,
             organisation=charity,
             on=declared.declared_at,
-            statement=declared.statement(charity),
+            statement=declared.declaration_text(charity),
             notify=NOTIFY_CHARITY,
             csrf=visit.csrf,
             action=self._action(declared.id),

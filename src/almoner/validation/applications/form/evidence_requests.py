@@ -44,7 +44,7 @@ async def request_evidence(
     """
     check = _CHECKS.get(kind)
     locked = await submissions.lock_pending(tx, check, subject_id) if check else []
-    subject = await reviews.ensure_claimed(tx, case, subject_id, by)
+    subject = await reviews.ensure_claimed_by(tx, case, subject_id, by)
     if check is None or not locked:
         raise NothingToRequest("No application is waiting for this case, so there is nobody to ask.")
     asked_as = str(tx.new_id())

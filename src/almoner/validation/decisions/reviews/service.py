@@ -54,7 +54,7 @@ from almoner.validation.decisions.reviews.ports import ReopenHandler, ReviewHand
 from almoner.validation.decisions.reviews.store import QueuePosition as QueuePosition
 from almoner.validation.decisions.reviews.store import count_filtered_reviews as count_filtered_reviews
 from almoner.validation.decisions.reviews.store import count_open_at_most as count_open_at_most
-from almoner.validation.decisions.reviews.store import count_open_reviews as count_open_reviews
+from almoner.validation.decisions.reviews.store import count_open_reviews_by_kind as count_open_reviews_by_kind
 from almoner.validation.decisions.reviews.store import list_open_reviews as list_open_reviews
 from almoner.validation.decisions.reviews.store_second_looks import list_agreement_rates as list_agreement_rates
 from almoner.validation.decisions.reviews.store_second_looks import list_daily_figures as list_daily_figures
@@ -209,7 +209,7 @@ async def claim_next(tx: Tx, filters: ReviewFilters, by: str, cases: Mapping[Kin
     return found[0] if view.claimed_by == by else None
 
 
-async def ensure_claimed(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
+async def ensure_claimed_by(tx: Tx, case: ReviewHandler, subject_id: UUID, by: str) -> ReviewSubject:
     """Lock a case that this operator has claimed.
 
     Raises NotFound, ReviewNotOpen, ReviewClaimedByAnother, ReviewNotClaimed.
@@ -387,7 +387,7 @@ async def _reviewer_name(tx: Tx, by: str | None) -> str:
 
 async def collect_metrics(tx: Tx, telemetry: Telemetry) -> None:
     """Report how many reviews wait, and since when."""
-    waiting = {kind: (count, oldest) for kind, count, oldest in await store.count_open_reviews(tx)}
+    waiting = {kind: (count, oldest) for kind, count, oldest in await store.count_open_reviews_by_kind(tx)}
     for kind in KINDS:
         count, oldest = waiting.get(kind, (0, tx.now))
         telemetry.reviews.open.labels(kind).set(count)

@@ -206,7 +206,7 @@ async def _fetch_open_reviews(
 
 
 @across_partners("operators")
-async def count_open_reviews(tx: Tx) -> list[tuple[Kind, int, datetime]]:
+async def count_open_reviews_by_kind(tx: Tx) -> list[tuple[Kind, int, datetime]]:
     """The number of open reviews by kind, and since when the oldest has waited."""
     rows = await tx.fetch(
         "select kind, count(*) as count, min(asked_at) as oldest from review where status = 'open' group by kind"

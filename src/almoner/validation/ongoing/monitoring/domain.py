@@ -73,7 +73,7 @@ class MonitoringMatch:
 
 
 @dataclass(frozen=True, slots=True)
-class ScreenedList:
+class ScreenedWatchList:
     """A list version that was screened for a category.
 
     ``not_screened``: why some of the organisation's names could not be compared; None if all could.
@@ -118,7 +118,7 @@ class MonitoringEvidence:
     """
 
     matches: tuple[MonitoringMatch, ...] = ()
-    sources: tuple[ScreenedList, ...] = ()
+    sources: tuple[ScreenedWatchList, ...] = ()
     active: RegistrationActive | None = None
     screened: bool = True
     manual_flags: tuple[Category, ...] = ()
@@ -133,7 +133,7 @@ class MonitoringEvidence:
 NO_EVIDENCE: Final = MonitoringEvidence(screened=False)
 
 
-def screening_step(screened: ScreenedList, matches: Sequence[MonitoringMatch]) -> EvaluationStep:
+def screening_step(screened: ScreenedWatchList, matches: Sequence[MonitoringMatch]) -> EvaluationStep:
     """The step of screening one list for one of its categories."""
     place = (screened.list, screened.category)
     decisions = {match.decision for match in matches if (match.list, match.category) == place}
@@ -152,9 +152,9 @@ def screening_step(screened: ScreenedList, matches: Sequence[MonitoringMatch]) -
     )
 
 
-def screened_list_of(step: EvaluationStep) -> ScreenedList:
+def screened_list_of(step: EvaluationStep) -> ScreenedWatchList:
     """The screened list that a step describes."""
-    return ScreenedList(
+    return ScreenedWatchList(
         step.source or "",
         step.version or "",
         cast("Category", step.name),
@@ -220,7 +220,7 @@ class MonitoringSubscription:
     search_name: str
     simulated_results: MonitoringResults | None
     results: MonitoringResults
-    sources: tuple[ScreenedList, ...]
+    sources: tuple[ScreenedWatchList, ...]
     screened_at: datetime | None
     created_at: datetime
     cancelled_at: datetime | None

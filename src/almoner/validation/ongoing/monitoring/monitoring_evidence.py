@@ -19,7 +19,7 @@ from almoner.validation.ongoing.monitoring.domain import (
     MonitoringResults,
     MonitoringSubscription,
     RegistrationActive,
-    ScreenedList,
+    ScreenedWatchList,
     ScreeningStatus,
 )
 
@@ -89,7 +89,7 @@ def _evidence_of(organisation: Organisation, results: Sequence[ScreeningResult])
             for one in found
         ),
         tuple(
-            ScreenedList(version.code, version.version, category, status, obstacle)
+            ScreenedWatchList(version.code, version.version, category, status, obstacle)
             for version in lists
             for category in version.covered_categories("organisation")
         ),
@@ -117,7 +117,7 @@ def registration_active_of(organisation: Organisation) -> RegistrationActive | N
 
 
 def with_newer_list_versions(
-    subscription: MonitoringSubscription, since: Sequence[tuple[ScreenedList, datetime]]
+    subscription: MonitoringSubscription, since: Sequence[tuple[ScreenedWatchList, datetime]]
 ) -> MonitoringSubscription:
     """The subscription with the list versions that all live subscriptions were compared with, if newer than its own.
 

@@ -27,7 +27,7 @@ from almoner.validation.ongoing.monitoring.domain import (
     MonitoringSubscription,
     Occasion,
     RegistrationActive,
-    ScreenedList,
+    ScreenedWatchList,
     ScreeningStatus,
     Sort,
     parse_results,
@@ -217,7 +217,7 @@ def results_change_response(change: Evaluation) -> MonitoringChangeResponse:
     )
 
 
-def _sources(screened: Sequence[ScreenedList]) -> list[MonitoringSourceResponse]:
+def _sources(screened: Sequence[ScreenedWatchList]) -> list[MonitoringSourceResponse]:
     return [MonitoringSourceResponse(one.list, one.version, one.category, one.status, one.reason) for one in screened]
 
 

@@ -22,7 +22,7 @@ from almoner.validation.ongoing.monitoring.domain import (
     MonitoringResults,
     MonitoringStatus,
     MonitoringSubscription,
-    ScreenedList,
+    ScreenedWatchList,
     Sort,
     parse_results,
 )
@@ -69,7 +69,7 @@ def _subscription(row: Record, name: str | None) -> MonitoringSubscription:
         search_name=row["search_name"],
         simulated_results=None if chosen is None else parse_results(chosen),
         results=results,
-        sources=msgspec.convert(row["sources"], tuple[ScreenedList, ...]),
+        sources=msgspec.convert(row["sources"], tuple[ScreenedWatchList, ...]),
         screened_at=row["screened_at"],
         created_at=row["created_at"],
         cancelled_at=row["cancelled_at"],
@@ -323,12 +323,12 @@ async def list_by_configuration(
     return [row["id"] for row in rows]
 
 
-async def list_compared_versions(tx: Tx) -> list[tuple[ScreenedList, datetime]]:
+async def list_compared_versions(tx: Tx) -> list[tuple[ScreenedWatchList, datetime]]:
     """The version of each list that all live subscriptions were compared with, and since when."""
     rows = await tx.fetch(
         "select list, version, unnest(categories) as category, compared_at from monitoring_list order by list, category"
     )
-    return [(ScreenedList(*row[:3]), row[3]) for row in rows]
+    return [(ScreenedWatchList(*row[:3]), row[3]) for row in rows]
 
 
 async def set_compared_version(tx: Tx, code: str, version: str, categories: Sequence[Category]) -> None:
