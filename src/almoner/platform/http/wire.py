@@ -1,6 +1,7 @@
 """Base classes of wire models: Pydantic for requests, msgspec for responses, camelCase on the wire."""
 
 import re
+from copy import copy
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, Union
@@ -73,7 +74,12 @@ def personal_members(object_name: str) -> list[str]:
 def without_personal(record: R) -> R:
     """The record with personal members set to null, for keys without the scope."""
     known = [name for name in record.personal if getattr(record, name) is not msgspec.UNSET]
-    return msgspec.structs.replace(record, **dict.fromkeys(known)) if known else record
+    if not known:
+        return record
+    hidden = copy(record)  # `msgspec.structs.replace` takes twice as long: it compares each name with every member's
+    for name in known:
+        msgspec.structs.force_setattr(hidden, name, None)
+    return hidden
 
 
 def encode_envelope(record: ResponseRecord) -> bytes:
