@@ -348,12 +348,17 @@ async def test_k9_a_key_in_the_address_is_refused_and_not_logged(tea: Client, se
         ({"X-Forwarded-For": "203.0.113.9"}, "203.0.113.9"),
         ({"X-Forwarded-For": "1.1.1.1, 203.0.113.9, 10.1.2.3"}, "203.0.113.9"),
         ({"X-Forwarded-For": "10.1.2.3"}, "10.1.2.3"),
+        ({"X-Forwarded-For": "203.0.113.9:51234"}, "203.0.113.9"),
+        ({"X-Forwarded-For": "203.0.113.9, ::ffff:10.1.2.3, [::ffff:10.1.2.4]:80"}, "203.0.113.9"),
+        ({"X-Forwarded-For": "[2001:db8::7]:51234"}, "2001:db8::7"),
+        ([("X-Forwarded-For", "203.0.113.9"), ("X-Forwarded-For", "10.1.2.3")], "203.0.113.9"),
+        ({"X-Forwarded-For": "unknown, 10.1.2.3"}, "unknown"),
     ],
 )
 async def test_the_client_address_is_the_nearest_untrusted_one(
-    tea: Client, forwarded: dict[str, str], address: str
+    tea: Client, forwarded: dict[str, str] | list[tuple[str, str]], address: str
 ) -> None:
-    assert data(await tea.get("/v1/tea/free", headers=forwarded))["name"] == address
+    assert data(await tea.request("GET", "/v1/tea/free", headers=forwarded))["name"] == address
 
 
 async def test_a_stranger_cannot_choose_its_address(service: support.Service) -> None:

@@ -192,6 +192,7 @@ async def test_h9_what_rfc_9112_refuses_is_answered_400_and_closed(head: bytes) 
         b"GET / HTTP/1.1\r\nHost:\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: api.example.org:8443\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: [::1]:8080\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost:  a \t\r\n\r\n",
         b"GET http://a.example/x HTTP/1.1\r\nHost: a.example\r\n\r\n",
         b"\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
         b"GET / HTTP/1.0\r\n\r\n",

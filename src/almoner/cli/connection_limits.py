@@ -6,7 +6,7 @@ import resource
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from ipaddress import IPv4Network, IPv6Network, ip_address
+from ipaddress import IPv4Network, IPv6Network
 from itertools import chain, islice
 from typing import Any, Final, Self
 
@@ -18,7 +18,7 @@ from almoner.kit.ids import new_id
 from almoner.kit.time import SystemClock
 from almoner.platform.http import errors
 from almoner.platform.http.edge import request_id_text
-from almoner.platform.outbound.addresses import network_of_client
+from almoner.platform.outbound.addresses import network_of_client, parse_client_address
 
 _MOST_CONNECTIONS: Final = 10_000
 _VERSIONS: Final = frozenset({"1.0", "1.1"})
@@ -39,7 +39,7 @@ def request_head_violation(version: str, headers: Sequence[tuple[bytes, bytes]])
         if name == b"host":
             if host is not None:
                 return "the request has more than one Host header"
-            host = value
+            host = value.rstrip(b" \t")
         elif name == b"transfer-encoding":
             coding += b"," + value if coding else value
     if coding and (version == "1.0" or coding.strip().lower() != b"chunked"):
@@ -139,7 +139,7 @@ class OpenConnections:
 
     def _trusted(self, address: str) -> bool:
         with suppress(ValueError):
-            parsed = ip_address(address)
+            parsed = parse_client_address(address)
             return any(parsed in network for network in self.trusted_proxies)
         return False
 

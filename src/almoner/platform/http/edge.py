@@ -3,7 +3,7 @@
 import re
 import traceback
 from collections.abc import Callable, Sequence
-from ipaddress import IPv4Network, IPv6Network, ip_address
+from ipaddress import IPv4Network, IPv6Network
 from time import perf_counter
 from typing import Protocol
 from uuid import UUID
@@ -23,6 +23,7 @@ from almoner.platform.http.admission import PROBES, Admission
 from almoner.platform.http.drain import Drain
 from almoner.platform.observability.failures import CONNECTION_ERRORS, TIMEOUT_ERRORS
 from almoner.platform.observability.telemetry import RequestLine, Telemetry
+from almoner.platform.outbound.addresses import parse_client_address
 
 _CALLERS_ID = re.compile(rb"[A-Za-z0-9_-]{8,64}")  # E2
 _UNROUTED = "unrouted"
@@ -153,11 +154,11 @@ class EdgeMiddleware:
         if not self._proxies or not client or not self._trusted(client[0]):
             return
         headers = dict(scope["headers"])
-        hops = [hop.strip() for hop in headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",") if hop.strip()]
-        for hop in reversed(hops):
-            scope["client"] = (hop[:64], 0)
-            if not self._trusted(hop):
-                break
+        lines = b",".join(value for name, value in scope["headers"] if name == b"x-forwarded-for").decode("latin-1")
+        hops = [hop for hop in map(str.strip, reversed(lines.split(","))) if hop]
+        if hops:
+            nearest = next((hop for hop in hops if not self._trusted(hop)), hops[-1])
+            scope["client"] = (_client_of_hop(nearest), 0)
         if headers.get(b"x-forwarded-proto", b"").strip().lower() == b"https":
             scope["scheme"] = "https"
 
@@ -178,7 +179,7 @@ class EdgeMiddleware:
 
     def _trusted(self, address: str) -> bool:
         try:
-            parsed = ip_address(address)
+            parsed = parse_client_address(address)
         except ValueError:
             return False
         return any(parsed in network for network in self._proxies)
@@ -211,6 +212,14 @@ class EdgeMiddleware:
             if isinstance(failure, TIMEOUT_ERRORS):
                 self._telemetry.statement_timeouts.labels(line.route).inc()
         self._telemetry.record_request(line, seconds)
+
+
+def _client_of_hop(hop: str) -> str:
+    """The address that a proxy forwards, without a port: each connection has another one."""
+    try:
+        return str(parse_client_address(hop))
+    except ValueError:
+        return hop[:64]
 
 
 async def _send_in_pieces(message: Message, send: Send) -> None:

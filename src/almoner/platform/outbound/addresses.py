@@ -90,6 +90,8 @@ class AddressPolicy:
     ports: frozenset[int] | range = frozenset({443})
 
 
+_NAT64: Final = IPv6Network("64:ff9b::/96")
+_WITH_PORT: Final = re.compile(r"\[([^\]]+)\](?::[0-9]+)?|([0-9.]+):[0-9]+")
 _LABEL: Final = re.compile(r"[a-z0-9_-]{1,63}")
 """A part of a name as resolvers accept it (RFC 2181, section 11, without characters that no URL can contain)."""
 PUBLIC_ONLY: Final = AddressPolicy()
@@ -113,16 +115,33 @@ def denied_range_of(address: Address) -> str | None:
     return None
 
 
+def parse_client_address(text: str) -> Address:
+    """The address of a client as sockets and proxies write it: with a port, in brackets, IPv4 as IPv6.
+
+    Raises ValueError.
+    """
+    written = _WITH_PORT.fullmatch(text)
+    parsed = ip_address(text if written is None else written[1] or written[2])
+    return (isinstance(parsed, IPv6Address) and parsed.ipv4_mapped) or parsed
+
+
 @lru_cache(4096)
 def network_of_client(address: str) -> str:
-    """The network that counts as one client for limits: an IPv6 /64, or the IPv4 address."""
+    """The network that counts as one client for limits: an IPv6 /64, or the IPv4 address, also one within IPv6."""
     try:
-        parsed = ip_address(address)
+        parsed = parse_client_address(address)
     except ValueError:
         return address
     if isinstance(parsed, IPv6Address):
-        return str(parsed.ipv4_mapped) if parsed.ipv4_mapped else parsed.exploded[:19]
+        return str(_translated(parsed) or parsed.exploded[:19])
     return str(parsed)
+
+
+def _translated(address: IPv6Address) -> IPv4Address | None:
+    """The IPv4 address of a client whose packets are translated (NAT64) or tunnelled (6to4, Teredo)."""
+    if address in _NAT64:
+        return IPv4Address(address.packed[-4:])
+    return address.teredo[1] if address.teredo else address.sixtofour
 
 
 def wider_client_network(address: str) -> str:
