@@ -171,3 +171,12 @@ def test_what_a_serving_command_prints_may_be_lost() -> None:
     code = "from almoner.cli import outputs; outputs.ignore_output_errors(); print('x' * 100_000, flush=True)"
     with Path("/dev/full").open("w") as full:
         subprocess.run([sys.executable, "-c", code], stdout=full, check=True)
+
+
+def test_no_socket_has_the_number_of_a_stream_that_was_closed_before_the_start() -> None:
+    code = (
+        "import socket, sys; from almoner.cli import outputs; outputs.ignore_output_errors(); "
+        "sys.exit(min(socket.socket().fileno(), 9))"
+    )
+    command = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-c", code]
+    assert subprocess.run(command, check=False).returncode in range(3, 10)

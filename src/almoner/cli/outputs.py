@@ -87,5 +87,14 @@ class _Unfailing:
 
 
 def ignore_output_errors() -> None:
-    """For long-running commands: ignore errors of standard output, such as a closed pipe or a full disk."""
+    """For long-running commands: ignore errors of standard output, such as a closed pipe or a full disk.
+
+    A stream that was closed before the start is opened to nowhere. Otherwise the next socket would have its number, and
+    log lines would go into that.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest free number: this one
     sys.stdout, sys.stderr = (stream and _Unfailing(stream) for stream in (sys.stdout, sys.stderr))
