@@ -22,13 +22,16 @@ _ADDRESSES = (
     re.compile(rf"[^\s@\ufe6b\uff20][@\ufe6b\uff20][^\s@{_DOTS}]+[{_DOTS}]\S"),
     re.compile(r"\d+\.\d+\.\d+\.\d+[:/]"),
 )
+_PHONES = re.compile(
+    r"\+\d[\d ().-]{6,}|(?<!\d)\(?\d{3}\)?[ .-]{1,2}\d{3}[ .-]\d{4}(?!\d)|\b0\d{2,4}[ /.-]\d[\d .-]{3,}"
+)
 _BLOCKS = frozenset({"p", "td", "th", "tr", "table", "li", "ul", "div", "h1", "title", "br", "body"})
 _AFTER_IDEOGRAPHIC = frozenset({"テスト", "公司", "中国", "みんな"})
 
 
 def find_links(text: str) -> list[str]:
-    """The runs of characters that would become a link, or contain one."""
-    return [run for run in _ENDS.split(text) if _holds_link(run)]
+    """The runs of characters that would become a link, or contain one, and telephone numbers."""
+    return [*(run for run in _ENDS.split(text) if _holds_link(run)), *_PHONES.findall(text)]
 
 
 @cache

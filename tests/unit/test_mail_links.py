@@ -56,6 +56,8 @@ HOSTILE = (
     "ada@evil.example",
     "mailto:ada@evil.example?subject=Hello",
     "tel:+449098790000",
+    "Call +44 (909) 879-0000 or 0909 879 0000",
+    "(900) 555-0100",
     "javascript:alert(1)",
     "//evil.example/x",
     r"\\evil.example\share",
@@ -81,7 +83,15 @@ HOSTILE = (
 )
 BESIDE_WORDS = ("http://evil.example/login .example //evil.example/x", f".example {OWN} 例え。テスト")
 """Some of each kind, for catalogues: what they add is the words before and after what is typed."""
-HARMLESS = ("St. Mary", "Dr. Who, Esq.", "Verein Hilfe e.V.", "1,234.50 / 12-3456789", "10:30", "山田。")
+HARMLESS = (
+    "St. Mary",
+    "Dr. Who, Esq.",
+    "Verein Hilfe e.V.",
+    "1,234.50 / 05-0258809",
+    "10:30",
+    "山田。",
+    "DE02 1203 0000 0000 2020 51",
+)
 
 RECEIPT = Receipt(
     donation_id=UUID(int=1),

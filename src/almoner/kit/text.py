@@ -30,6 +30,15 @@ _LINKING: Final = re.compile(
     r"|[/\\\u2044\u2215\uff0f](?=[/\\\u2044\u2215\uff0f])"
 )
 """What joins the surrounding text to a link. Full stops of other scripts count as dots."""
+_PHONE: Final = re.compile(
+    r"[+\uff0b](?:[ ().-]{0,2}\d){7,15}"
+    r"|(?<![0-9A-Za-z])(?<!\d[ -])(?:"
+    r"(?:1[ .-]{1,2})?\(?\d{3}\)?[ .-]{1,2}\d{3}[ .-]\d{4}"  # North America
+    r"|\(?0\d{2,4}\)?[ ./-]{1,2}\d(?:[ .-]?\d){3,9}"
+    r"|0\d(?:[ .-]\d\d){4}"
+    r")(?![0-9A-Za-z])"
+)
+"""Telephone numbers as people group them. Figures without groups, dates and numbers of registers are none."""
 _JOINERS: Final = frozenset("\u200c\u200d")
 _JOINED: Final = frozenset(
     "ARABIC SYRIAC MANDAIC NKO MONGOLIAN DEVANAGARI BENGALI GURMUKHI GUJARATI ORIYA TAMIL TELUGU KANNADA MALAYALAM "
@@ -190,11 +199,12 @@ def _is_spelling_joiner(before: str, after: str) -> bool:
 def defuse_links(text: str) -> str:
     """The text made safe for emails: nothing in it becomes a link.
 
-    Word joiners, which are neither seen nor read out, part what programs that show mails would take for an address.
-    What is none stays as it is: figures, times, ``e.V.``, and a full stop before a space.
+    Word joiners, which are neither seen nor read out, part what programs that show mails would take for an address or a
+    telephone number. What is none stays as it is: figures, times, ``e.V.``, and a full stop before a space.
     """
     line = "".join(" " if c.isspace() else c for c in text)
     seen = "".join(c for c in line if unicodedata.category(c) not in _STEERING or c in _JOINERS)
+    seen = _PHONE.sub(lambda number: _WORD_JOINER.join(number[0]), seen)
     parted = _LINKING.sub(f"{_WORD_JOINER}\\g<0>{_WORD_JOINER}", seen)
     return parted.replace(_WORD_JOINER * 2, _WORD_JOINER)
 

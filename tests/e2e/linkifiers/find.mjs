@@ -5,7 +5,7 @@ import LinkifyIt from "linkify-it";
 import { find } from "linkifyjs";
 
 const texts = JSON.parse(readFileSync(0, "utf-8"));
-const options = { urls: { schemeMatches: true, tldMatches: true, ipV4Matches: true }, email: true, phone: false };
+const options = { urls: { schemeMatches: true, tldMatches: true, ipV4Matches: true }, email: true, phone: true };
 const programs = {
   autolinker: (text) => Autolinker.parse(text, options).map((match) => match.getMatchedText()),
   "linkify-it": (text) => (new LinkifyIt().match(text) ?? []).map((match) => match.raw),
