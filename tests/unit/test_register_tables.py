@@ -17,6 +17,7 @@ from almoner.adapters.registers_tables import (
 )
 from almoner.adapters.registers_values import (
     parse_compact_date,
+    parse_date,
     parse_iso_date,
     parse_slashed_date,
     parse_websites,
@@ -211,6 +212,12 @@ def test_days_in_their_spellings() -> None:
     for nothing in ("", "0001-01-01", "2013-13-01", "2013-02-30", "٢٠١٣-٠٦-١٧", "x"):
         assert parse_iso_date(nothing) is None
     assert parse_slashed_date("31/02/2013") is None
+    for written in ("17.06.2013", "17.6.2013 00:00:00", "2013/06/17", "2013.06.17", "17th June 2013", "17-JUN-2013"):
+        assert parse_date(written) == spellings[0], written
+    for written in ("June 17, 2013", "Jun 17 2013", "JUNE 17TH, 2013"):
+        assert parse_date(written) == spellings[0], written
+    for unclear in ("17-06-2013", "06-17-2013", "17/06.2013", "2013-06/17", "17 Juni 2013", "17/06/13", "June 2013"):
+        assert parse_date(unclear) is None, unclear
     assert parse_compact_date("00000000") is None
 
 

@@ -13,13 +13,14 @@ from almoner.nonprofits.registers.domain import UnreadableValue
 
 _Known = TypeVar("_Known")
 
-_ISO: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ][0-9:.]*(?:Z|[+-][0-9:]+)?)?")
-_SLASHED: Final = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})(?: [0-9:]+(?: ?[ap]m)?)?", re.IGNORECASE)
+_ISO: Final = re.compile(r"([0-9]{4})([-/.])([0-9]{2})\2([0-9]{2})(?:[T ][0-9:.]*(?:Z|[+-][0-9:]+)?)?")
+_SLASHED: Final = re.compile(r"([0-9]{1,2})([/.])([0-9]{1,2})\2([0-9]{4})(?: [0-9:]+(?: ?[ap]m)?)?", re.IGNORECASE)
 _COMPACT: Final = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
 _OLDEST, _LATEST = 1000, 2200
 _NO_DAY: Final = re.compile(r"0001-01-01.*|0?1/0?1/0001.*|00010101|0+")
 """How registers write an unknown date."""
-_WORDED: Final = re.compile(r"([0-9]{1,2})[ -]([^\W\d_]{3,9})[ -]([0-9]{4})")
+_WORDED: Final = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)?[ -]([^\W\d_]{3,9}),?[ -]([0-9]{4})", re.IGNORECASE)
+_MONTH_FIRST: Final = re.compile(r"([^\W\d_]{3,9}) ([0-9]{1,2})(?:st|nd|rd|th)?,? ([0-9]{4})", re.IGNORECASE)
 _MONTHS: Final = {
     name[:length]: number
     for number, name in enumerate(
@@ -58,14 +59,14 @@ _TELEPHONE: Final = re.compile(r"(?<![\w/-])(?:\+|\(?0)[0-9 ().\-]{7,18}[0-9](?!
 
 @lru_cache(maxsize=65536)
 def parse_iso_date(text: str) -> datetime | None:
-    """Parse ``2013-06-17``, with a time or without; None if it is neither."""
-    return _date_of_match(_ISO.fullmatch(text.strip()), (1, 2, 3))
+    """Parse ``2013-06-17`` or ``2013/06/17``, with a time or without; None if it is neither."""
+    return _date_of_match(_ISO.fullmatch(text.strip()), (1, 3, 4))
 
 
 @lru_cache(maxsize=65536)
 def parse_slashed_date(text: str) -> datetime | None:
-    """Parse ``17/06/2013`` (day, month, year); None if it is not one."""
-    return _date_of_match(_SLASHED.fullmatch(text.strip()), (3, 2, 1))
+    """Parse ``17/06/2013`` or ``17.06.2013`` (day, month, year); None if it is neither."""
+    return _date_of_match(_SLASHED.fullmatch(text.strip()), (4, 3, 1))
 
 
 @lru_cache(maxsize=65536)
@@ -76,10 +77,15 @@ def parse_compact_date(text: str) -> datetime | None:
 
 @lru_cache(maxsize=65536)
 def parse_worded_date(text: str) -> datetime | None:
-    """Parse ``17 June 2013`` or ``17-JUN-2013``; None if it is neither."""
-    found = _WORDED.fullmatch(text.strip())
-    month = _MONTHS.get(found.group(2).casefold()) if found else None
-    return _date_of(int(found.group(3)), month, int(found.group(1))) if found and month else None
+    """Parse ``17 June 2013``, ``17-JUN-2013`` or ``June 17, 2013``; None if it is none of them."""
+    if found := _WORDED.fullmatch(text.strip()):
+        day, month, year = found.groups()
+    elif found := _MONTH_FIRST.fullmatch(text.strip()):
+        month, day, year = found.groups()
+    else:
+        return None
+    number = _MONTHS.get(month.casefold())
+    return _date_of(int(year), number, int(day)) if number else None
 
 
 @lru_cache(maxsize=65536)
