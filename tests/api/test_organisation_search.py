@@ -50,12 +50,29 @@ def numbers(answer: dict[str, Any]) -> list[str]:
 
 
 async def test_a_number_without_its_zeros_is_found_and_said_to_lack_them(api: Client) -> None:
-    for typed, meant in (("10019709", "010019709"), ("1-0019709", "010019709"), ("SC05336", "SC005336")):
+    in_arabic_digits = "\u0660\u0661-\u0660\u0660\u0661\u0669\u0667\u0660\u0669"
+    for typed, meant in (
+        ("10019709", "010019709"),
+        ("1-0019709", "010019709"),
+        ("SC05336", "SC005336"),
+        ("EIN 10019709", "010019709"),
+        ("US-EIN-10019709", "010019709"),
+        ("#10019709", "010019709"),
+        ("Charity no. SC05336", "SC005336"),
+        ("GB-SC-05336", "SC005336"),
+        ("\uff11\uff10\uff10\uff11\uff19\uff17\uff10\uff19", "010019709"),
+    ):
         answer = await search(api, typed)
         assert (numbers(answer), answer["leadingZerosAdded"]) == ([meant], True), typed
         assert answer["data"][0]["explain"]["foundBy"] == "number"
-    for typed in ("010019709", "53-0196605", "harbour kitchens"):
+    for typed in (
+        "010019709",
+        "53-0196605",
+        "harbour kitchens",
+        "\u0660\u0661-\u0660\u0660\u0661\u0669\u0667\u0660\u0669",
+    ):
         assert (await search(api, typed))["leadingZerosAdded"] is False, typed
+    assert numbers(await search(api, in_arabic_digits)) == ["010019709"]
     assert numbers(await search(api, "019709")) == []
 
 

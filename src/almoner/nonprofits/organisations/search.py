@@ -21,7 +21,7 @@ from almoner.nonprofits.organisations.store_search import (
     SearchMatches,
     SearchRequest,
 )
-from almoner.nonprofits.registries.domain import number_keys_with_zeros, possible_number_keys
+from almoner.nonprofits.registries.domain import number_keys_with_zeros, possible_number_keys, to_ascii_digits
 from almoner.platform.database.transactions import Tx
 
 _ENOUGH_RESULTS: Final = 5
@@ -114,10 +114,11 @@ async def search_by_text(
 ) -> SearchResults:
     """Results ``start`` to ``stop`` (exclusive) for a search text."""
     digits = sum(map(str.isdigit, text))
-    keys = tuple(possible_number_keys(text)) if digits else ()
+    typed = to_ascii_digits(text)
+    keys = tuple(possible_number_keys(typed)) if digits else ()
     query = SearchQuery.parse(text)
-    search = _Search(tx, scope, filters, query, ResultRanker(query), (*keys, *_keys_beside_a_name(text)))
-    found, zeros = await _search_numbers(search, text, keys) if digits >= _DIGITS_OF_A_NUMBER else (None, False)
+    search = _Search(tx, scope, filters, query, ResultRanker(query), (*keys, *_keys_beside_a_name(typed)))
+    found, zeros = await _search_numbers(search, typed, keys) if digits >= _DIGITS_OF_A_NUMBER else (None, False)
     found = found or await _search_words(search)
     similar = bool(found.placed) and not any(one.has_words_as_typed or one.found_by == "number" for one in found.placed)
     total, exhaustive = min(found.match.total, MAX_COUNTED), found.match.total <= MAX_COUNTED

@@ -21,6 +21,7 @@ from almoner.nonprofits.registries.number_formats import (
     parse_org_id,
     parse_stored_number_key,
     possible_number_keys,
+    to_ascii_digits,
 )
 from almoner.nonprofits.registries.record_pages import record_page
 
@@ -44,6 +45,7 @@ __all__ = [
     "parse_stored_number_key",
     "possible_number_keys",
     "record_page",
+    "to_ascii_digits",
 ]
 
 

@@ -5,7 +5,6 @@ number belongs to another body.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -82,18 +81,12 @@ def _explain_invalid(code: str, numbering: NumberFormat, text: str) -> Identifie
         return IdentifierCheck(
             "refused", "This number was never given to anybody: it fills a field that must not be empty."
         )
-    if (ascii_text := _ascii_digits(text)) != text:
+    if (ascii_text := number_formats.to_ascii_digits(text)) != text:
         reason = f"The digits are of another script or style: write them as 0 to 9. {form}."
         return IdentifierCheck("refused", reason, hints=_suggestion(code, ascii_text))
     if (other := _other_number(code, numbering, text, spelling)) is not None:
         return IdentifierCheck("refused", f"{other}. {form}.", hints=tuple(_hints(code, spelling)))
     return IdentifierCheck("malformed", f"{form}.", hints=tuple(_hints(code, spelling)))
-
-
-def _ascii_digits(text: str) -> str:
-    """The text with the digits of every script as 0 to 9."""
-    digits = ((character, unicodedata.digit(character, None)) for character in text)
-    return "".join(character if digit is None else str(digit) for character, digit in digits)
 
 
 _OTHER_NUMBERS: Final = (

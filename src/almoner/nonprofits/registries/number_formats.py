@@ -5,6 +5,7 @@ Keys are stored with every organisation, so the key of a stored number must not 
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -75,8 +76,13 @@ class NumberFormat:
     _labelled: re.Pattern[str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        prefixes = "|".join([*(name.replace("_", "").replace("-", "-?") for name in self.lists), *self.labels, _LABELS])
-        object.__setattr__(self, "_labelled", re.compile(rf"(?:(?:{prefixes})-?)+({self.pattern.pattern})", re.ASCII))
+        labelled = rf"(?:(?:{self.prefixes})-?)+({self.pattern.pattern})"
+        object.__setattr__(self, "_labelled", re.compile(labelled, re.ASCII))
+
+    @property
+    def prefixes(self) -> str:
+        """What may stand before its numbers, as a pattern."""
+        return "|".join([*(name.replace("_", "").replace("-", "-?") for name in self.lists), *self.labels, _LABELS])
 
     def parse_key(self, spelling: NumberText) -> str | None:
         """The key; None if it is no number of this register."""
@@ -205,6 +211,14 @@ NUMBER_FORMATS: Final[Mapping[str, NumberFormat]] = {
 _LISTS: Final = {name: code for code, numbering in NUMBER_FORMATS.items() for name in numbering.lists}
 
 
+def to_ascii_digits(text: str) -> str:
+    """The text with the digits of every script as 0 to 9."""
+    if text.isascii():
+        return text
+    digits = ((character, unicodedata.digit(character, None)) for character in text)
+    return "".join(character if digit is None else str(digit) for character, digit in digits)
+
+
 def is_spreadsheet_quantity(text: str) -> bool:
     """Whether a spreadsheet converted the number to a quantity: 5.3E+08, 117357.0."""
     return _QUANTITY.fullmatch(text) is not None
@@ -249,26 +263,34 @@ def possible_number_keys(text: str) -> list[str]:
     return sorted(key for key in keys if key)
 
 
-_WIDTHS: Final = {"IRS": 9, "CCNI": 6, "ANBI": 9, "FCRA": 9, "CNPJ": 14}
-_PREFIXED_WIDTHS: Final = {"OSCR": ("SC", 6), "NZCS": ("CC", 5)}
 _MOST_LOST_ZEROS: Final = 3
-_DIGITS: Final = re.compile(r"([A-Z]{0,2})([0-9]+)((?:RR[0-9]{4})?)", re.ASCII)
+
+
+def _without_zeros(code: str, before: str, width: int, behind: str) -> tuple[str, str, int, re.Pattern[str]]:
+    pattern = re.compile(rf"(?:{NUMBER_FORMATS[code].prefixes})*{before}([0-9]+)({behind})", re.ASCII)
+    return code, before, width, pattern
+
+
+_LOST_ZEROS: Final = (
+    *(_without_zeros(code, "", width, "") for code, width in (("IRS", 9), ("CCNI", 6), ("ANBI", 9), ("FCRA", 9))),
+    _without_zeros("CNPJ", "", 14, ""),
+    _without_zeros("CRA", "", 9, "RR[0-9]{4}"),
+    _without_zeros("OSCR", "SC", 6, ""),
+    _without_zeros("NZCS", "CC", 5, ""),
+)
+"""Registers whose numbers have leading zeros: (code, letters before the digits, width, pattern with or without)."""
 
 
 def number_keys_with_zeros(text: str) -> list[str]:
-    """Number keys with the leading zeros that a spreadsheet may have removed."""
-    found = _DIGITS.fullmatch(NumberText(text).without_hyphens)
-    if found is None:
+    """Number keys with the leading zeros that a spreadsheet may have removed; labels may stand before the number."""
+    spelling = NumberText(text)
+    if not spelling.usable:
         return []
-    prefix, digits, account = found.groups()
-    widths = {code: width for code, width in _WIDTHS.items() if not prefix and not account}
-    widths |= {code: width for code, (mark, width) in _PREFIXED_WIDTHS.items() if prefix == mark and not account}
-    if account and not prefix:
-        widths["CRA"] = 9
     padded = {
-        parse_number_key(code, f"{prefix}{digits.zfill(width)}{account}")
-        for code, width in widths.items()
-        if 0 < width - len(digits) <= _MOST_LOST_ZEROS
+        parse_number_key(code, f"{before}{found.group(1).zfill(width)}{found.group(2)}")
+        for code, before, width, pattern in _LOST_ZEROS
+        if (found := pattern.fullmatch(spelling.without_marks.replace("-", "")))
+        and 0 < width - len(found.group(1)) <= _MOST_LOST_ZEROS
     }
     return sorted(key for key in padded if key)
 
