@@ -92,6 +92,17 @@ MEX RFC: Registro Federal del Contribuyente
 ZAF NPO: Department of Social Development NPO Directorate
 IND FCRA: FCRA Act 2010|Foreign Contributions Regulation Act
 DEU ZER: BZSt Zuwendungsempfängerregister|Zuwendungsempfängerregister beim Bundeszentralamt für Steuern
+USA IRS: IRS Publication 78 data|Employer ID number|Federal ID number
+GBR CCEW: Charity Comm. for England and Wales|Charity Commission Eng & Wales
+GBR OSCR: Scottish Charity Reg|https://www.oscr.org.uk/about-charities/
+GBR HMRC: HMRC Charities Unit|HMRC recognised charity
+IRL CRI: Charities Reg.|Register of Charitable Organisations
+NZL NZCS: www.charities.govt.nz|Register of Charities NZ
+NLD ANBI: ANBI-instelling|Dutch Tax Authorities
+BRA CNPJ: https://receita.fazenda.gov.br/
+MEX RFC: El SAT|Clave RFC|Servicio de Admon. Tributaria
+SGP COC: www.charities.gov.sg
+IND FCRA: fcraonline.nic.in|Ministry of Home Affairs, Govt. of India
 """
 """With slips, in another order, side by side, as the host of a website."""
 WRITTEN = [
@@ -134,6 +145,8 @@ def test_where_several_are_meant_the_number_may_tell(code: str, number: str) -> 
         ("GBR", "Companies House"),
         ("GBR", "Companies House (Scotland)"),
         ("GBR", "Jersey Charity Commissioner"),
+        ("GBR", "companieshouse.gov.uk"),
+        ("NZL", "www.govt.nz"),
         ("GBR", "Not the Charity Commission"),
         ("USA", "EIN of Canada"),
         ("USA", "Charity Commission"),

@@ -22,6 +22,7 @@ _NAMES: Final[Mapping[str, str]] = {
         Tax Exempt and Government Entities | Exempt Organizations Business Master File | Business Master File
         EO BMF | IRS BMF | BMF | IRS Exempt Organizations | Tax Exempt Organization Search | TEOS | IRS TEOS
         Publication 78 | Pub 78 | IRS Publication 78 | IRS 501(c)(3) | 501(c)(3)
+        Employer ID | Employer ID number | Federal ID | Federal ID number | federal tax number | 美国国税局 | 美國國稅局
     """,
     "CCEW": """
         GB-CHC | GB-CC | Charity Commission | CCEW | CC | Comisiwn Elusennau | Y Comisiwn Elusennau
@@ -30,6 +31,7 @@ _NAMES: Final[Mapping[str, str]] = {
         register of charities | charity register | register of charities for England and Wales | charity number
         charity registration number | charity reg no
         England and Wales | Central Register of Charities | charity regulator | registered charity
+        E&W | Eng & Wales | Charity Commission Eng & Wales
     """,
     "OSCR": """
         GB-SC | Scottish Charity Regulator | Scottish Charity Register | Scottish register of charities
@@ -37,6 +39,7 @@ _NAMES: Final[Mapping[str, str]] = {
         Oifis Riaghladair Charthannas na h-Alba | Scottish Charities Office | Scotland | Scottish charity number
         register of charities | charity register | charity number | charity regulator | registered charity
         Charity Commission Scotland | Charity Commission for Scotland
+        Scottish Charity Commission | Scottish register | SC number | Scottish charity SC number
     """,
     "CCNI": """
         GB-NIC | Charity Commission NI | Charity Commission for NI | Northern Ireland Charity Commission | NICC
@@ -44,12 +47,14 @@ _NAMES: Final[Mapping[str, str]] = {
         Charity Commission of Northern Ireland | Northern Ireland | register of charities Northern Ireland
         NI charity number | Charity Commission | register of charities | charity register | charity number
         charity regulator | registered charity | Tha Cherity Commission fur Norlin Airlann
+        NIC | NIC number
     """,
     "HMRC": """
         GB-REV | HMRC | HM Revenue & Customs | Her Majesty's Revenue and Customs | His Majesty's Revenue and Customs
         HMRC Charities | HM Revenue and Customs Charities | Inland Revenue | HM Inland Revenue | Revenue and Customs
         Board of Inland Revenue | Cyllid a Thollau EF | Cyllid a Thollau EM | Cyllid a Thollau Ei Fawrhydi
         Cyllid a Thollau Ei Mawrhydi | CThEF | CThEM | Gift Aid number | HMRC charity number | Inland Revenue number
+        HM Revenue | CASC register | Community Amateur Sports Clubs
     """,
     "ACNC": """
         AU-ABN | AU-ACNC | ABN | Australian Business Number | Australian Business Register | ABR
@@ -57,6 +62,7 @@ _NAMES: Final[Mapping[str, str]] = {
         Australian charity register | charity register | Australian Charities and Not-for-profits Commission register
         Australian Charities & Not-for-profit Commission | Charities and Not-for-profits Commission
         Australian Taxation Office | ATO | Australian Charities Commission
+        Charities Commission | Australian Charities and NFP Commission | Charities and NFP Commission
     """,
     "CRA": """
         CA-CRA_ACR | CA-CRA | ARC | Agence du revenu du Canada | Revenue Canada | Revenu Canada | Revenue Agency
@@ -65,6 +71,7 @@ _NAMES: Final[Mapping[str, str]] = {
         Canadian Revenue Agency | CRA charities listing | list of charities | Liste des organismes de bienfaisance
         business number | BN | numéro d'entreprise | Revenue Canada Charities | registered charities
         charitable registration number
+        Charities Listings | Canada Revenue Service | RR number | numéro d'enregistrement
     """,
     "CRI": """
         IE-CHY | CHY | IE-CRA | IE-RCN | Charities Regulatory Authority | CRA
@@ -72,6 +79,7 @@ _NAMES: Final[Mapping[str, str]] = {
         An Rialálaí Carthanas | An Rialtóir Carthanas | An tÚdarás Rialála Carthanas | Rialálaí Carthanas
         Charity Regulator | Irish Charities Regulator | register of charities | charity register
         registered charity number | RCN | Clár na gCarthanas | Commissioners of Charitable Donations and Bequests
+        Register of Charitable Organisations | Revenue CHY
     """,
     "NZCS": """
         NZ-CR | NZ-CS | Charities Services New Zealand | Charities Commission | New Zealand Charities Commission
@@ -79,6 +87,7 @@ _NAMES: Final[Mapping[str, str]] = {
         Te Rātā Atawhai | Kōmihana Kaupapa Atawhai | Charities Registration Board | Te Tari Taiwhenua
         Department of Internal Affairs | DIA | NZ Charities Services | NZBN | charity register
         Internal Affairs | CC | charities.govt.nz
+        Register of Charities | Charities Registry
     """,
     "ANBI": """
         NL-RSIN | NL-ANBI | RSIN | Belastingdienst | Belastingdienst ANBI | Nederlandse Belastingdienst
@@ -93,6 +102,7 @@ _NAMES: Final[Mapping[str, str]] = {
         Journal officiel des associations et fondations d'entreprise | préfecture
         numéro RNA | Ministère de l'Intérieur
         Fichier national des associations | Directory of associations
+        RNA W | JO | JO Associations | préfecture de police
     """,
     "CNPJ": """
         BR-CNPJ | Receita Federal | Receita Federal do Brasil | RFB | Secretaria da Receita Federal
@@ -100,12 +110,14 @@ _NAMES: Final[Mapping[str, str]] = {
         Federal Revenue Service | National Registry of Legal Entities | Cadastro Nacional de Pessoas Jurídicas
         Cadastro Nacional de Pessoa Jurídica | Cadastro Geral de Contribuintes | CGC | CGC/MF | CNPJ/MF
         Ministério da Fazenda | Ministério da Economia
+        Receita | SRF | Receita Federal Brasileira | receita.fazenda.gov.br
     """,
     "RFC": """
         MX-RFC | SAT | Servicio de Administración Tributaria | Tax Administration Service | Hacienda | SHCP
         Registro Federal de Contribuyentes de México | Federal Taxpayers Registry | Federal Taxpayer Registry
         Secretaría de Hacienda | RFC con homoclave | Secretaría de Hacienda y Crédito Público | donatarias autorizadas
         Directorio de donatarias autorizadas
+        Registro Federal de Causantes | donataria autorizada
     """,
     "COC": """
         SG-COC | SG-UEN | UEN | Unique Entity Number | Charity Portal | Charities Portal | charity register
@@ -113,6 +125,7 @@ _NAMES: Final[Mapping[str, str]] = {
         Commissioner of Charities Singapore | Office of the Commissioner of Charities | register of charities
         Pesuruhjaya Badan Amal | 慈善总监 | 慈善總監 | அறநிறுவனங்களின் ஆணையர்
         Ministry of Culture, Community and Youth | MCCY
+        新加坡慈善总监 | charities.gov.sg
     """,
     "NPO": """
         ZA-NPO | NPO Directorate | Directorate for Nonprofit Organisations | Directorate of Nonprofit Organisations
@@ -120,16 +133,19 @@ _NAMES: Final[Mapping[str, str]] = {
         DSD | South African NPO Directorate | Nonprofit Organisations | Registrar of Nonprofit Organisations
         Direktoraat vir Niewinsgewende Organisasies | Niewinsgewende Organisasies
         Departement van Maatskaplike Ontwikkeling | NPO number
+        Social Development
     """,
     "FCRA": """
         IN-MHA | MHA | Ministry of Home Affairs | Foreign Contribution Regulation Act | FC(R)A | FCRA 2010 | FCRA 1976
         Foreign Contribution (Regulation) Act, 2010 | Foreign Contribution (Regulation) Act 1976 | FCRA online
         Foreigners Division | गृह मंत्रालय | विदेशी अभिदाय (विनियमन) अधिनियम | विदेशी अंशदान विनियमन अधिनियम
+        Home Ministry | Foreign Contribution Regulation | एफसीआरए | गृह मंत्रालय भारत सरकार
     """,
     "ZER": """
         DE-ZER | Bundeszentralamt für Steuern | BZSt | Federal Central Tax Office | Register der Zuwendungsempfänger
         Zuwendungsempfänger-Register | donation recipients register | register of donation recipients
         Spendenempfängerregister | Bundesamt für Finanzen | BfF
+        Zuwendungsempfängerreg
     """,
 }
 """By registry code. Compiled for Almoner; from org-id.guide only the prefixes of single lists."""
@@ -151,7 +167,7 @@ _COUNTRIES: Final[Mapping[str, str]] = {
     "DEU": "de|deu|germany|deutschland|german",
 }
 _REGIONS: Final[Mapping[str, str]] = {
-    "CCEW": "england wales|england|wales|cymru|e w|ew",
+    "CCEW": "england wales|eng wales|england|wales|cymru|e w|ew",
     "OSCR": "scotland|scottish|scots",
     "CCNI": "northern ireland|n ireland|ni|northern irish",
 }
@@ -160,18 +176,24 @@ _REGIONS: Final[Mapping[str, str]] = {
 A region names it as the whole text; in brackets it may be another's.
 """
 _SMALL: Final = frozenset(
-    "the of for and an in la le les de des du da do das dos del der die das beim bei fur van het et l d".split()
+    "the of for and an in la le les el los de des du da do dos del der die das beim bei fur van het et y l d".split()
 )
 _GENERAL: Final = frozenset(
-    "act charity code database db directory form id listing listings lookup list number official online portal ref "
-    "n reg reference register registered registration registry search status website".split()
+    "act charity clave code data database db directory division exempt form id instelling list listing listings lookup "
+    "n number official online opzoeken portal recognised ref reference reg register registered registration registry "
+    "search status unit website wing zoeken".split()
 )
 _ONE_WORD: Final = {
     "charities": "charity", "organisations": "organisation", "associations": "association", "dept": "department",
+    "authorities": "authority", "auth": "authority", "comm": "commission", "govt": "government", "reg": "register",
+    "admin": "administration", "admon": "administracion",
     **dict.fromkeys(("no", "nr", "num", "nummer", "numero"), "number"),
 }  # fmt: skip
 _YEAR: Final = re.compile("(?:19|20)[0-9]{2}")
-_HOST: Final = re.compile(r"(?:https?://)?(?:www\.)?([a-z0-9-]+)(?:\.(?:gov|govt|org|gob|gouv|gc|co))?\.[a-z]{2,4}/?")
+_HOST: Final = re.compile(
+    r"(?:https?://)?(?:www\.)?(([a-z0-9.-]+?)(?:\.(?:gov|govt|org|gob|gouv|gc|co|nic))?\.[a-z]{2,4})(?:/\S*)?"
+)
+"""The address of a website: (its host, the names in it)."""
 _ELISION: Final = re.compile("\\b[dl]['\u2019](?=\\w)")
 _SHORTEST_SLIP: Final = 12
 """Letters of a name that may have one typo; with twice as many, two."""
@@ -293,7 +315,7 @@ def distance_of_name(text: str, code: str, names: tuple[str, ...], country: str)
     outside = _BRACKETS.sub(" ", text)
     readings = [outside, *_BRACKETS.findall(text), *_PARTS.split(outside)]
     if host := _HOST.fullmatch(text.strip().casefold()):
-        readings.append(host[1].replace("charities", "charity"))
+        readings += [host[1], *(name.replace("charities", "charity") for name in host[2].split("."))]
     for distance, reading in enumerate(readings, 1):
         for further, one in enumerate(_without_general(_words(reading), code, country)):
             if one and _key(one) in (known - regions if distance > 1 else known):
