@@ -116,6 +116,8 @@ def test_other_names_count_a_little_less_and_tell_no_members() -> None:
     [
         ("Barnes Volunteer Fire Department", "CARNES VOLUNTEER FIRE DEPARTMENT", True),
         ("Smyth Family Foundation", "SMITH FAMILY FOUNDATION", True),
+        ("First Baptist Church of Hawley", "FIRST BAPTIST CHURCH OF RAWLEY", True),
+        ("Post 112 of Kinston", "POST 112 OF KINGSTON", False),
         ("Carnse Volunteer Fire Department", "CARNES VOLUNTEER FIRE DEPARTMENT", False),
         ("Amercan Red Cross of Carnes", "AMERICAN RED CROSS OF CARNES", False),
         ("Carnes Volunteer Fire Departmant", "CARNES VOLUNTEER FIRE DEPARTMENT", False),

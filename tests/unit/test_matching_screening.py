@@ -312,6 +312,14 @@ def test_who_bears_a_name_that_is_no_word_is_flagged_by_it(asked: str, listed: s
         ("BALTIKOR TRADING LIMI", "BALTIKOR TRADING LIMITED"),
         ("Sundral Aktiengesells", "Sundral AG"),
         ("NOVATEKH LLC", "NOVATEKHLLC"),
+        ("PETROLEXLIMITED", "PETROLEX LIMITED"),
+        ("Petrolexcorporation", "PETROLEX CORP"),
+        ("FZEPETROLEX", "PETROLEX FZE"),
+        ("\u30da\u30c8\u30ed\u30ec\u30af\u30b9\u682a\u5f0f\u4f1a\u793e", "\u30da\u30c8\u30ed\u30ec\u30af\u30b9"),
+        (
+            "\u0628\u062a\u0631\u0648\u0644\u0643\u0633 \u0634.\u0645.\u0644",
+            "\u0628\u062a\u0631\u0648\u0644\u0643\u0633",
+        ),
     ],
 )
 def test_d13_legal_forms_are_known_cut_off_and_glued_on(asked: str, listed: str) -> None:

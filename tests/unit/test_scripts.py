@@ -76,6 +76,39 @@ def test_letters_that_stand_for_those_of_another_alphabet_are_not_read_as_they_l
     assert screening_obstacle(["Relief Fund", name]) == "script_uncertain"
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Ha\u05b8mas",
+        "Ha\u064emas Relief",
+        "H\u0364am\u0363as",
+        "Ha\u0488mas",
+        "Ha\u02e9mas",
+        "H\u20b3M\u20b3S",
+        "Ham\u20acs",
+        "\u0265\u0250\u026f\u0250s",
+        "\U0001f1ed\U0001f1e6\U0001f1f2\U0001f1e6\U0001f1f8 Charity",
+        "Charity \U0001f1ed \U0001f1e6 \U0001f1f2",
+    ],
+)
+def test_what_hides_in_a_word_makes_it_uncertain(name: str) -> None:
+    assert screening_obstacle([name]) == "script_uncertain"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "\U0001f1fa\U0001f1f8 Friends \U0001f1ec\U0001f1e7\U0001f1eb\U0001f1f7",
+        "€5 Fund",
+        "Cafe\u0301 H\u0337elp",
+        "Nǝl\u0301a",
+        "Ca$h 4 £10",
+    ],
+)
+def test_flags_accents_and_prices_hide_nothing(name: str) -> None:
+    assert screening_obstacle([name]) is None
+
+
 @pytest.mark.parametrize("name", ["ООО Casper", "НКО «Open Door»", "Τράπεζα Casper", "СОВЕТ ТРЕСТ"])
 def test_words_of_two_alphabets_side_by_side_are_read(name: str) -> None:
     assert screening_obstacle([name]) is None

@@ -155,14 +155,17 @@ def _differs_in_distinctive_word(likeness: NameLikeness) -> bool:
     """Whether the one distinctive word of the name only nearly agrees: BARNES and CARNES FIRE DEPARTMENT.
 
     Two swapped neighbouring letters that form no known word are a typo. Two words that several organisations have in
-    their names are different words: DAKOTA and LAKOTA BOYS RANCH.
+    their names are different words: DAKOTA and LAKOTA BOYS RANCH. A single digit is not distinctive: FIRST CHURCH.
     """
     misspelt = [part for part in likeness.parts if part.finding == "spelling" and not _is_swap(part)]
     typos = {part.listed for part in misspelt}
     if not typos or any(map(_are_two_words, misspelt)):
         return bool(typos)
     listed = _prepare(likeness.listed)
-    worth = dict(zip(listed.words, listed.weights, strict=True))
+    worth = {
+        word: 0.0 if kind == "number" and len(word) == 1 else weight
+        for word, weight, kind in zip(listed.words, listed.weights, listed.kinds, strict=True)
+    }
     rest = max((worth.get(word, 0.0) for word in _agreeing_words(likeness) - typos), default=0.0)
     return rest < _DISTINCTIVE_WEIGHT and max(worth.get(word, 0.0) for word in typos) >= rest
 

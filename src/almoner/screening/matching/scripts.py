@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
+from anyascii import anyascii
+
 from almoner.screening.matching.domain import ScreeningObstacle
 
 _SUPPORTED: Final = frozenset(("LATIN", "CYRILLIC", "GREEK"))
@@ -19,6 +21,13 @@ _LOOK_LATIN: Final = frozenset("АВЕЅІЈКМНОРСТУХаеѕіјорсу
 """Cyrillic and Greek letters that look like Latin ones."""
 _SHORTEST_DISGUISE: Final = 4
 """Shorter words that look Latin are short words and legal forms of their own language: ООО, НКО."""
+_TURNED: Final = re.compile("LATIN (?:SMALL|CAPITAL) LETTER (?:TURNED|REVERSED|INVERTED|SIDEWAYS) ")
+_TURNED_IN_USE: Final = frozenset("\u01dd\u018e")
+"""Letters of African languages."""
+_REGIONAL_LETTERS: Final = re.compile("[\U0001f1e6-\U0001f1ff]+")
+"""Two of them show as a flag, one as a letter."""
+_ADDED: Final = frozenset(("Mn", "Mc", "Me", "Sc", "Sk"))
+"""Categories of marks and signs that hide in a word; romanised, some are letters or digits."""
 _LETTERS: Final = frozenset(("Lu", "Ll", "Lt", "Lo", "Nl"))
 _UNKNOWN: Final = frozenset(("Co", "Cn"))
 
@@ -57,12 +66,14 @@ def screening_obstacle(names: Iterable[str]) -> ScreeningObstacle | None:
 
 
 def _has_look_alikes(name: str) -> bool:
-    """Whether letters of one alphabet replace look-alikes of another.
+    """Whether letters of one alphabet replace look-alikes of another, or something else replaces or alters letters.
 
     So in a word with letters of two alphabets, or a non-Latin word that looks Latin among Latin ones.
     """
     if name.isascii():
         return False
+    if any(len(run) % 2 for run in _REGIONAL_LETTERS.findall(name)) or any(map(_alters_word, name, name[1:])):
+        return True
     words = _WORD.findall(name)
     alphabets = [frozenset[str]().union(*map(scripts_of_character, word)) for word in words]
     if any(len(one) > 1 for one in alphabets):
@@ -72,3 +83,17 @@ def _has_look_alikes(name: str) -> bool:
         for word, one in zip(words, alphabets, strict=True)
     )
     return {"LATIN"} in alphabets and any(disguised)
+
+
+def _alters_word(before: str, sign: str) -> bool:
+    """Whether one of two adjacent characters makes another word of what people read: Ham\u20b3s, \u0265amas."""
+    if before.isascii() and sign.isascii():
+        return False
+    if any(_TURNED.match(unicodedata.name(one, "")) and one not in _TURNED_IN_USE for one in (before, sign)):
+        return True
+    added, letter = (sign, before) if unicodedata.category(sign) in _ADDED else (before, sign)
+    return (
+        unicodedata.category(added) in _ADDED
+        and not _SUPPORTED.isdisjoint(scripts_of_character(letter))
+        and any(map(str.isalnum, anyascii(added)))
+    )

@@ -16,7 +16,7 @@ from almoner.screening.matching.scripts import screening_obstacle
 from almoner.screening.matching.watchlist_matcher import FLAG_SCORE, WatchlistMatcher, match_entry, prepare_subject
 from almoner.screening.matching.words import prepare_name
 
-ENGINE_VERSION: Final = 8
+ENGINE_VERSION: Final = 9
 """Increase it with every change that affects a score: watched subjects are then screened again."""
 
 __all__ = [
