@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
-from hypothesis.strategies import lists, sampled_from
+from hypothesis.strategies import lists, sampled_from, tuples
 
 from almoner.screening.matching.cyrillic_syllables import syllable_readings
 from almoner.screening.matching.domain import Party, PreparedEntry, PreparedSubject
@@ -168,6 +168,20 @@ def test_the_index_finds_what_going_through_all_finds(listed: list[str], sought:
         if compare_names(asked, name).score >= max(MIN_LIKENESS, FLAG_SCORE)
     }
     assert alike <= set(index.find_candidates(asked))
+
+
+@given(lists(tuples(names, sampled_from([(), ("USA",), ("IRN",), ("IRN", "USA")])), min_size=1, max_size=8), names)
+def test_at_home_an_organisation_matches_what_comparing_with_every_entry_matches(
+    listed: list[tuple[str, tuple[str, ...]]], sought: str
+) -> None:
+    """Though the entries of other countries are not even searched."""
+    entries = [
+        PreparedEntry(str(number), (name,), frozenset(countries)) for number, (name, countries) in enumerate(listed)
+    ]
+    asked = prepare_subject([sought], HOME)
+    every = [match_entry(asked, one, home=HOME) for one in entries]
+    found = WatchlistMatcher(entries, HOME).find_matches(asked)
+    assert {one.entry for one in found} == {one.entry for one in every if one.flagged}
 
 
 def flags(asked: str, listed: str, *, person: bool = False) -> bool:

@@ -51,7 +51,7 @@ def word_similarity(one: str, other: str, *, loose: bool = False) -> float:
     """
     if len(one) > len(other):
         one, other = other, one
-    if _without_umlauts(one) == _without_umlauts(other):
+    if one[:1] == other[:1] and _without_umlauts(one) == _without_umlauts(other):
         return _UMLAUT_LIKENESS
     if len(one) < MIN_WORD_LENGTH - loose:
         return 0.0
@@ -87,11 +87,12 @@ def _phonetic_similarity(one: str, other: str) -> float:
     """The likeness of two spellings of one foreign word: MUHAMMAD, MOHAMED; HISBOLLAH, HIZBALLAH. 0 if they are not."""
     if len(other) < _LONG_WORD_LETTERS:
         return 0.0
-    spellings = list(similar_spellings(one, other))
-    sound = consonant_key(one)
-    if one[0] == other[0] and len(sound) >= _MIN_SOUND_LETTERS and sound == consonant_key(other):
-        spellings.append((one, other))
-    alike = any(OSA.normalized_similarity(*pair) >= _MIN_LETTER_SIMILARITY for pair in spellings)
+    if one[0] == other[0] and OSA.normalized_similarity(one, other) >= _MIN_LETTER_SIMILARITY:
+        sound = consonant_key(one)
+        if len(sound) >= _MIN_SOUND_LETTERS and sound == consonant_key(other):
+            return _PHONETIC_LIKENESS
+    pairs = similar_spellings(one, other)
+    alike = any(OSA.normalized_similarity(*pair) >= _MIN_LETTER_SIMILARITY for pair in pairs)
     return _PHONETIC_LIKENESS if alike else 0.0
 
 

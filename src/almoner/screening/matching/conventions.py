@@ -16,39 +16,42 @@ _SHORTEST: Final = 4
 """The fewest letters of a reduced word by which two words can be equal."""
 
 
+def _pattern(table: str) -> re.Pattern[str]:
+    """The foreign spellings of a table, longest first."""
+    foreign = {pair.partition(":")[0] for pair in table.split()}
+    return re.compile("|".join(sorted(foreign, key=lambda one: (-len(one), one))))
+
+
 def _rewriter(table: str) -> Callable[[str], str]:
     """A function that rewrites a word by ``sch:sh w:v`` (foreign:English), longest first.
 
     ``$``: at the end of the word.
     """
-    pairs = dict(pair.split(":") for pair in table.split())
-    pattern = re.compile("|".join(sorted(pairs, key=lambda one: (-len(one), one))))
+    pairs, pattern = dict(pair.split(":") for pair in table.split()), _pattern(table)
     latin = {one.rstrip("$"): other for one, other in pairs.items()}
     return lambda word: pattern.sub(lambda found: latin[found[0]], word)
 
 
 _GERMAN: Final = "schtsch:shch dsch:j tsch:ch sch:{} ch:kh w:v j:y z:ts"
-_CONVENTIONS: Final = tuple(
-    map(
-        _rewriter,
-        (
-            _GERMAN.format("sh"),
-            _GERMAN.format("zh"),
-            "tch:ch dj:j gue:ge gui:gi guy:gy ch:sh j:zh ou:u ine$:in ene$:en ff$:v",
-            "szcz:shch sz:sh cz:ch ch:kh w:v j:y c:ts",
-            "szcz:shch sz:sh cz:ch ch:kh w:v j:y c:ts z:zh",
-            "dzj:j tsj:ch sj:sh zj:zh oe:u ch:kh j:y w:v",
-            "ch:kh j:y dz:j c:ts",
-            "ch:kh j:y dz:j c:ch z:zh",
-            "gue:ge gui:gi j:kh ll:l",
-            "sci:shi sce:she gia:ja gio:jo giu:ju ghi:gi ghe:ge ci:chi ce:che",
-        ),
-    )
+_TABLES: Final = (
+    _GERMAN.format("sh"),
+    _GERMAN.format("zh"),
+    "tch:ch dj:j gue:ge gui:gi guy:gy ch:sh j:zh ou:u ine$:in ene$:en ff$:v",
+    "szcz:shch sz:sh cz:ch ch:kh w:v j:y c:ts",
+    "szcz:shch sz:sh cz:ch ch:kh w:v j:y c:ts z:zh",
+    "dzj:j tsj:ch sj:sh zj:zh oe:u ch:kh j:y w:v",
+    "ch:kh j:y dz:j c:ts",
+    "ch:kh j:y dz:j c:ch z:zh",
+    "gue:ge gui:gi j:kh ll:l",
+    "sci:shi sce:she gia:ja gio:jo giu:ju ghi:gi ghe:ge ci:chi ce:che",
 )
 """In order: German (two rows: its SCH is SH or ZH), French, Polish, Dutch, Czech and Croatian, Spanish, Italian.
 
 Polish, and Czech and Croatian, have a row with accents and one without.
 """
+_CONVENTIONS: Final = tuple(map(_rewriter, _TABLES))
+_MAY_BE_REWRITTEN: Final = _pattern(" ".join(_TABLES))
+"""What any convention rewrites; half of all words have none of it."""
 _ENGLISH: Final = _rewriter(
     "shch:S sh:S zh:Z tch:C ch:C kh:h gh:g dh:d th:t ph:f dj:J dzh:J j:J ts:c tz:c ck:k q:k x:ks z:s w:v ou:u oo:u "
     "ee:i y:i"
@@ -74,7 +77,9 @@ def sound_of(reduced: str) -> str:
 @lru_cache(maxsize=16_384)
 def other_spellings(word: str) -> frozenset[str]:
     """The word in reduced English spelling, for each convention that it may be written in."""
-    written = {word, *(convention(word) for convention in _CONVENTIONS)}
+    written = {word}
+    if _MAY_BE_REWRITTEN.search(word):
+        written.update(convention(word) for convention in _CONVENTIONS)
     return frozenset(one for one in map(_reduced, written) if len(one) >= _SHORTEST)
 
 
@@ -101,10 +106,8 @@ def similar_spellings(one: str, other: str) -> Iterator[tuple[str, str]]:
     """Reduced spellings of two words that differ only in vowels after the first letter."""
     if _kept_consonants(one) != _kept_consonants(other):
         return
-    for mine, others in (
-        (reduced_spelling(one), other_spellings(other)),
-        (reduced_spelling(other), other_spellings(one)),
-    ):
+    for mine, foreign in ((reduced_spelling(one), other), (reduced_spelling(other), one)):
         sound = sound_of(mine)
-        if len(sound) >= _CONSONANTS:
-            yield from ((mine, spelling) for spelling in others if sound_of(spelling) == sound)
+        if len(sound) < _CONSONANTS or (_VOWELS.search(sound) and _kept_letters(one) != _kept_letters(other)):
+            continue  # too short, or too few consonants: the vowels differ
+        yield from ((mine, spelling) for spelling in other_spellings(foreign) if sound_of(spelling) == sound)

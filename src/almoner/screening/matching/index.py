@@ -152,6 +152,7 @@ class NameIndex:
         return self._longer[min(length, len(self._longer) - 1)]
 
 
+@lru_cache(maxsize=256)
 def _max_typos(length: int, most: int, *, loose: bool) -> dict[int, int]:
     """The edit distance allowed from a word of this length, by the length of the other, which may be shortened."""
     lengths = range(length - most, length + most + 1)
@@ -171,5 +172,4 @@ def _trigrams(word: str) -> list[str]:
 
 def _end_trigrams(word: str) -> list[str]:
     """The runs at the ends, one of which a word with few typos usually keeps."""
-    parts = _trigrams(word)
-    return [parts[1], parts[-2]] if len(parts) > _TRIGRAM_LENGTH + 1 else parts
+    return [word[:_TRIGRAM_LENGTH], word[-_TRIGRAM_LENGTH:]] if len(word) > _TRIGRAM_LENGTH + 1 else _trigrams(word)

@@ -45,9 +45,13 @@ def normalise_text(text: str) -> str:
     if not _SIMPLE.fullmatch(found):
         found = _DOTTED.sub(lambda letters: letters[0].replace(".", "") + " ", found)
         found = _NOT_A_WORD.sub(" ", _APOSTROPHES.sub("", found.replace("&", " and ").replace("%", " per cent ")))
-    found = " ".join(found.split())
-    found = _OWNED.sub(r"\1s", found)
-    return _SPELT.sub(lambda run: run[0].replace(" ", ""), found)
+    words = found.split()
+    found = " ".join(words)
+    if "s" in words:
+        found = _OWNED.sub(r"\1s", found)
+    if min(map(len, words), default=0) == 1:
+        found = _SPELT.sub(lambda run: run[0].replace(" ", ""), found)
+    return found
 
 
 def normalise_numerals(text: str) -> str:

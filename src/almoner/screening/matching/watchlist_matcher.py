@@ -308,11 +308,10 @@ def _read_names(entries: Iterable[PreparedEntry], *, person: bool) -> Iterator[P
         yield from names
 
 
-class WatchlistMatcher:
-    """Watch list entries with an index of their names."""
+class _NamedEntries:
+    """Entries with an index of their names."""
 
-    def __init__(self, entries: Iterable[PreparedEntry], home: Iterable[str] = (), *, persons: bool = False) -> None:
-        self.home = frozenset(home)
+    def __init__(self, entries: Iterable[PreparedEntry], *, persons: bool) -> None:
         self.entries = tuple(entries)
         self._firsts = array("I", accumulate((len(entry.names) for entry in self.entries), initial=0))
         """The number of each entry's first name."""
@@ -327,21 +326,47 @@ class WatchlistMatcher:
         entry, place = self._place_of(number)
         return self.entries[entry].names[place]
 
-    def find_candidates(self, subject: PreparedSubject) -> dict[int, set[int]]:
+    def find_candidates(self, subject: PreparedSubject, *, loose: bool) -> dict[int, set[int]]:
         """The entries worth comparing, by position, with the positions of the names found."""
         found: dict[int, set[int]] = {}
-        loose = bool(
+        for name in subject.names:
+            for number in self._index.find_candidates(name, loose=loose):
+                entry, place = self._place_of(number)
+                found.setdefault(entry, set()).add(place)
+        return found
+
+
+class WatchlistMatcher:
+    """Watch list entries with an index of their names.
+
+    ``home``: the countries of most subjects. An organisation there cannot match an entry in other countries by its name
+    alone, so that it is searched in a second index without them, which is much smaller.
+    """
+
+    def __init__(self, entries: Iterable[PreparedEntry], home: Iterable[str] = (), *, persons: bool = False) -> None:
+        self.home = frozenset(home)
+        self._all = _NamedEntries(entries, persons=persons)
+        near = (one for one in self._all.entries if not one.countries or self.home & (one.countries | one.concerns))
+        self._at_home = self._all if persons or not self.home else _NamedEntries(near, persons=False)
+
+    @property
+    def entries(self) -> tuple[PreparedEntry, ...]:
+        """All entries."""
+        return self._all.entries
+
+    def find_candidates(self, subject: PreparedSubject) -> dict[int, set[int]]:
+        """The entries worth comparing, by position, with the positions of the names found."""
+        return self._all.find_candidates(subject, loose=self._forgives(subject))
+
+    def _forgives(self, subject: PreparedSubject) -> bool:
+        """Whether evidence beside the name may agree, so that more typos are forgiven."""
+        return bool(
             subject.countries_incomplete
             or not subject.countries
             or subject.countries - self.home
             or subject.identifiers
             or subject.address
         )
-        for name in subject.names:
-            for number in self._index.find_candidates(name, loose=loose):
-                entry, place = self._place_of(number)
-                found.setdefault(entry, set()).add(place)
-        return found
 
     def find_matches(self, subject: PreparedSubject) -> list[EntryMatch]:
         """The entries that a reviewer should see, best first."""
@@ -350,8 +375,12 @@ class WatchlistMatcher:
     def compare_candidates(self, subject: PreparedSubject, *, least: float) -> list[EntryMatch]:
         """The entries worth comparing whose score is at least this, best first."""
         found = []
-        for number, places in self.find_candidates(subject).items():
-            entry = self.entries[number]
+        loose = self._forgives(subject)
+        in_latin = all(name.sounds is None for name in subject.names)
+        abroad = loose or not in_latin or least <= _MAX_NAME_SCORE + _OTHER_COUNTRY_POINTS
+        named = self._all if abroad else self._at_home
+        for number, places in named.find_candidates(subject, loose=loose).items():
+            entry = named.entries[number]
             evidence = _collect_evidence(subject, entry, self.home)
             if _MAX_NAME_SCORE + sum(part.points for part in evidence.parts) < least:
                 continue  # in another country, even an equal name is not enough

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
@@ -112,10 +112,16 @@ def _strip_form(words: list[str]) -> tuple[list[str], frozenset[str] | None]:
 
 
 @lru_cache(maxsize=1)
-def _legal_form_words() -> tuple[str, ...]:
+def _legal_form_words() -> frozenset[str]:
     """Words of several legal forms that are long enough to be recognised with a typo."""
     counts = Counter(word for form in tables.company_forms() for word in form if len(word) >= _LONG_LEGAL)
-    return tuple(sorted(word for word, count in counts.items() if count >= _OF_SEVERAL))
+    return frozenset(word for word, count in counts.items() if count >= _OF_SEVERAL)
+
+
+@cache
+def _legal_form_words_near(length: int, typos: int) -> tuple[str, ...]:
+    """Those that a word of this length may be with so many typos."""
+    return tuple(sorted(word for word in _legal_form_words() if abs(len(word) - length) <= typos))
 
 
 @lru_cache(maxsize=8_192)
@@ -129,7 +135,8 @@ def _corrected_form_word(word: str) -> str:
     ):
         return word
     typos = 2 if len(word) > _LONG_LEGAL + 2 else 1
-    return (process.extractOne(word, known, scorer=OSA.distance, score_cutoff=typos) or (word,))[0]
+    near = _legal_form_words_near(len(word), typos)
+    return (process.extractOne(word, near, scorer=OSA.distance, score_cutoff=typos) or (word,))[0]
 
 
 def _strip_misspelt_form(words: list[str]) -> tuple[list[str], frozenset[str] | None]:
