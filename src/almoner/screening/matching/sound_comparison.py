@@ -28,7 +28,8 @@ _MISMATCH_WEIGHT: Final = 0.5
 """The extra weight of a letter that does not agree between scripts."""
 _TRANSLATED: Final = 0.93
 _TRANSLATED_LETTERS: Final = 3
-_MIN_SPELLING_LIKENESS: Final = 0.89
+_MIN_SPELLING_LIKENESS: Final = 0.95
+"""The least likeness of a name of syllables: one other sound makes another name."""
 _MIN_LONG_NAME_WORDS: Final = 4
 _UNMATCHED: Final = 0.8
 _REPLACED: Final = 0.5

@@ -18,16 +18,17 @@ _MOST_SYLLABLES: Final = 5
 _MOST_SPELLINGS: Final = 64
 """The most spellings of a name."""
 _FIRST_HANGUL, _LAST_HANGUL = 0xAC00, 0xD7A3
-_INITIALS: Final = "k kk n t tt r m p pp s ss - ch tch ch k t p h".split()
-_VOWELS: Final = "a ae ya yae o e yo ye o wa wae oe yo u wo we wi yu u ui i".split()
+_INITIALS: Final = "K K n T T r m P P S S - C C ch G D F h".split()
+_VOWELS: Final = "a ae ya yae EO e yEO ye o wa wae oe yo U wO we wi yU EU EUI I".split()
 _FINALS: Final = "- k k k n n n t l k m l l l p l m p p t t ng t t k t p t".split()
+"""The letters of Korean systems, in capitals where they differ: see ``transcription``."""
 _FAMILIES: Final = {
     "이": "i lee yi ri rhee", "박": "pak park bak", "최": "choe choi", "임": "im lim rim", "노": "no roh",
     "로": "ro no", "류": "ryu yu", "유": "yu ryu", "리": "ri lee yi i", "림": "rim lim im", "정": "chong chung",
     "허": "ho hur", "우": "u woo", "여": "yo ryo", "양": "yang ryang", "라": "ra na", "나": "na ra",
     "용": "yong ryong", "량": "ryang yang", "룡": "ryong yong", "전": "chon chun", "천": "chon chun",
     "강": "kang", "신": "sin shin", "심": "sim shim", "염": "yom", "선": "son sun", "성": "song sung",
-    "석": "sok suk", "서": "so suh", "구": "ku koo", "국": "kuk kook",
+    "석": "sok suk", "서": "so suh", "구": "ku koo", "국": "kuk kook", "희": "hee",
 }  # fmt: skip
 """Syllables that lists spell in irregular ways, mostly family names."""
 _MANDARIN_FAMILIES: Final = {
@@ -79,7 +80,7 @@ def _vowel(cluster: str) -> str:
 @lru_cache(maxsize=65_536)
 def coarse_spelling(spelling: str) -> str:
     """What all spellings of one word share: ``jong`` and ``chung`` -> ``con``."""
-    pieces = _PIECES.findall(_LETTERS.sub("", spelling[:_LONGEST]).replace("wh", "w"))
+    pieces = _PIECES.findall(_LETTERS.sub("", spelling[:_LONGEST].lower()).replace("wh", "w"))
     classes = (_vowel(piece) if piece[0] in _VOWEL_LETTERS else _CONSONANTS.get(piece, piece) for piece in pieces)
     return _DOUBLED.sub(r"\1", "".join(classes))
 
@@ -89,11 +90,20 @@ def coarse_name(words: Iterable[str]) -> str:
     return _DOUBLED.sub(r"\1", "".join(map(coarse_spelling, words)).replace("nk", "n"))
 
 
+_HONG_KONG: Final = tuple(
+    (re.compile(old), new)
+    for old, new in (
+        ("oeng", "eung"), ("oe", "eu"), ("eoi", "ui"), ("eo", "u"), ("aa$", "aH"), ("aa", "a"), ("yu", "u"), ("j", "y"),
+        ("ou", "o"), ("^g", "K"), ("^b", "P"), ("^d", "T"), ("^[zc]", "Z"),
+    )
+)  # fmt: skip
+
+
 def _jyutping(one: str) -> str:
     """Convert Jyutping to the spelling of the Hong Kong government: ``can`` -> ``chan``, ``zoeng`` -> ``cheung``."""
-    for old, new in (("oeng", "eung"), ("oe", "eu"), ("eoi", "ui"), ("eo", "u"), ("aa", "a"), ("yu", "u"), ("j", "y")):
-        one = one.replace(old, new)
-    return re.sub(r"^[cz]", "ch", one)
+    for old, new in _HONG_KONG:
+        one = old.sub(new, one)
+    return one
 
 
 def _wade_giles(pinyin: str) -> str:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from anyascii import anyascii
 
 _MAX_LETTERS: Final = 24
-_UNITS: Final = re.compile("tch|sch|sh|zh|ch|kh|gh|th|dh|ph|dj|ts|tz|ck|ou|oo|ee|[a-z]")
+_UNITS: Final = re.compile("tch|sch|sh|zh|ch|kh|gh|th|dh|ph|dj|ts|tz|ck|ou|oo|ee|[a-zA-Z]")
 _DOUBLED: Final = re.compile(r"([a-df-np-z])\1+")
 _POSSIBLE_COST: Final = 0.3
 _MISMATCH_COST: Final = 1.0
@@ -137,13 +137,25 @@ _RELATED_UNITS: Final = tuple(
 )  # fmt: skip
 
 
+_EITHER: Final = {
+    one[0]: frozenset(one[2:].split(","))
+    for one in "K:k,g T:t,d P:p,b C:ch,j Z:ch,ts G:k,kh D:t,th F:p,ph S:s,sh O:o,u,ou U:u,oo I:i,ee".split()
+}
+"""Capital letters in a spelling: sounds that systems of romanisation write in either way, such as J and CH."""
+_OPTIONAL: Final = {one.upper(): _Letter(frozenset((one,)), frozenset(), 0.0) for one in "eh"}
+"""Capital letters that only some systems write: JEONG and JONG, WAH and WA."""
+
+
 @lru_cache(maxsize=8_192)
 def _by_itself(unit: str, vowel: float = _SPELT_VOWEL) -> _Letter:
     """A Latin unit of a romanised word, treated as a letter of its script."""
-    if unit in _VOWELS:
-        return _Letter(frozenset((unit,)), _VOWELS | {"w", "j"}, vowel)
-    kin = frozenset[str]().union(*(one for one in _RELATED_UNITS if unit in one))
-    return _Letter(frozenset((unit,)), kin, 0.2 if unit == "h" else 1.0)
+    if unit in _OPTIONAL:
+        return _OPTIONAL[unit]
+    usual = _EITHER.get(unit) or frozenset((unit,))
+    if usual <= _VOWELS:
+        return _Letter(usual, _VOWELS | {"w", "j"}, vowel)
+    kin = frozenset[str]().union(*(one for one in _RELATED_UNITS if not one.isdisjoint(usual)))
+    return _Letter(usual, kin, 0.2 if unit == "h" else 1.0)
 
 
 @lru_cache(maxsize=65_536)
@@ -227,5 +239,6 @@ def _article_variants(text: str, script: str) -> Iterator[str]:
 
 @lru_cache(maxsize=32_768)
 def latin_likeness(one: str, other: str) -> float:
-    """How alike two Latin spellings sound: 1 if they are the same."""
-    return _likeness(tuple(map(_by_itself, _latin_units(one))), _latin_units(other), _SPELT_VOWEL)
+    """How alike two Latin spellings sound: 1 if they are the same. The first may have letters of ``_EITHER``."""
+    units = _UNITS.findall(other[:_MAX_LETTERS])
+    return _likeness(tuple(map(_by_itself, _UNITS.findall(one[:_MAX_LETTERS]))), units, _SPELT_VOWEL)
