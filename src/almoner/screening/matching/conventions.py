@@ -59,13 +59,13 @@ _ENGLISH: Final = _rewriter(
 _DOUBLED: Final = re.compile(r"(.)\1+")
 
 
-def _reduced(word: str) -> str:
+def read_reduced_spelling(word: str) -> str:
     """What English spellings of a word share: ``yevgeniy`` and ``evgeni`` -> ``evgeni``."""
     found = _DOUBLED.sub(r"\1", _ENGLISH(word)).replace("ie", "e").replace("io", "o")
     return found[:-1] if found[-1:] == "h" else found
 
 
-reduced_spelling: Final = lru_cache(maxsize=16_384)(_reduced)
+reduced_spelling: Final = lru_cache(maxsize=16_384)(read_reduced_spelling)
 
 
 def sound_of(reduced: str) -> str:
@@ -80,7 +80,7 @@ def other_spellings(word: str) -> frozenset[str]:
     written = {word}
     if _MAY_BE_REWRITTEN.search(word):
         written.update(convention(word) for convention in _CONVENTIONS)
-    return frozenset(one for one in map(_reduced, written) if len(one) >= _SHORTEST)
+    return frozenset(one for one in map(read_reduced_spelling, written) if len(one) >= _SHORTEST)
 
 
 @lru_cache(maxsize=32_768)

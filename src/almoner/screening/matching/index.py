@@ -71,7 +71,7 @@ class NameIndex:
         """Per length, the position of the first word of at least that many letters."""
         self._sounds = PostingLists((read_consonant_key(word), number) for number, word in enumerate(words))
         self._written = PostingLists(
-            (conventions.sound_of(conventions.reduced_spelling(word)), number) for number, word in enumerate(words)
+            (conventions.sound_of(conventions.read_reduced_spelling(word)), number) for number, word in enumerate(words)
         )
         self._near = PostingLists(
             (part, number) for number, word in enumerate(words) for part in dict.fromkeys(_trigrams(word))
