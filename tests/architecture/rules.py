@@ -20,6 +20,7 @@ READ_BY_HAND = frozenset(
         ("giving/checkout/donations/store_lists.py", "_page_of_few"),
         ("giving/subscriptions/donation_subscriptions/store.py", "list_page"),
         ("platform/database/lists.py", "list_page"),
+        ("platform/jobs/due_times.py", "_answer_together"),
         ("scim/store.py", "list_page"),
         ("scim/store.py", "count_matches"),
         ("validation/ongoing/eligibility/store.py", "list_page"),

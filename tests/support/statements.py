@@ -15,12 +15,15 @@ from typing import Any, Final
 
 import asyncpg
 
+from almoner.platform.jobs.due_times import QueryCollector
 from tests.support.cluster import PROJECT
 
 FOLDER: Final = PROJECT / ".cache" / "statements"
 SOURCE: Final = str(PROJECT / "src" / "almoner") + os.sep
 TESTS: Final = str(PROJECT / "tests")
-LAYER: Final = tuple(SOURCE + f"platform/database/{name}.py" for name in ("transactions", "deadlines"))
+LAYER: Final = tuple(
+    SOURCE + f"platform/{name}.py" for name in ("database/transactions", "database/deadlines", "jobs/due_times")
+)
 MOST_SHAPES: Final = 12
 """The most parameter shapes of one statement: further ones add nothing."""
 MOST_TIMES: Final = 500
@@ -99,6 +102,8 @@ def record() -> Recorder:
     connection: Any = asyncpg.Connection
     for name in ("fetch", "fetchrow", "fetchval", "execute"):
         setattr(connection, name, _noting(getattr(connection, name), recorder))
+        if hasattr(QueryCollector, name):  # parts of one statement, which is recorded too
+            setattr(QueryCollector, name, _noting(getattr(QueryCollector, name), recorder))
     connection.executemany = _noting_many(connection.executemany, recorder)
     return recorder
 

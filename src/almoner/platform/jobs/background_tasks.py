@@ -69,8 +69,11 @@ class Schedule:
 
     async def due_at(self, tx: Tx) -> datetime | None:
         """When the job is next due; None if unknown. A job due at ``tx.now`` ignores the period."""
-        moment = await self.next_due(tx)
-        if moment is None or self.every is None or moment == tx.now:
+        return self.end_of_period(await self.next_due(tx), tx.now)
+
+    def end_of_period(self, moment: datetime | None, now: datetime) -> datetime | None:
+        """The end of the period in which the job's records are next due."""
+        if moment is None or self.every is None or moment == now:
             return moment
         periods = -(-(moment - _ERA) // self.every)
         return _ERA + periods * self.every

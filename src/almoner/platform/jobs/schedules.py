@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.jobs.background_tasks import Schedule
+from almoner.platform.jobs.due_times import DueTimes, read_due_times
 from almoner.platform.jobs.wakeup import wait_until_set
 from almoner.platform.observability.failures import (
     DATABASE_ERRORS,
@@ -59,12 +60,15 @@ class ScheduleRunner:
 
     async def _sweep(self, schedules: Sequence[Schedule], requested: Collection[str]) -> int:
         await self._register()
-        handled = 0
+        handled, due = 0, await self._due_times(schedules)
         for schedule in schedules:
             if self._resting.get(schedule.name, 0.0) > monotonic():
                 continue
             try:
-                handled += await self._to_the_end(schedule, requested=schedule.name in requested)
+                moved = await self._to_the_end(schedule, due, requested=schedule.name in requested)
+                self._resting.pop(schedule.name, None)
+                if moved:
+                    handled, due = handled + moved, await self._due_times(schedules)
             except Exception as error:
                 if isinstance(error, TIMEOUT_ERRORS):  # other schedules still have their turn
                     self._telemetry.statement_timeouts.labels(schedule.name).inc()
@@ -75,6 +79,19 @@ class ScheduleRunner:
                 await self._record_failure(schedule, f"{failure['error']} at {failure['where']}")
                 self._resting[schedule.name] = monotonic() + _REST_SECONDS
         return handled
+
+    async def _due_times(self, schedules: Sequence[Schedule]) -> DueTimes | None:
+        """When periodic jobs are due, except those that failed last: one that cannot tell must not stop the others.
+
+        None if that fails; each is asked by itself then.
+        """
+        try:
+            async with self._db.read() as tx:
+                return await read_due_times(tx, [one for one in schedules if one.name not in self._resting])
+        except Exception as error:
+            if isinstance(error, UNAVAILABLE_ERRORS) and not isinstance(error, TIMEOUT_ERRORS):
+                raise
+            return None
 
     async def _record_failure(self, schedule: Schedule, reason: str) -> None:
         """Store why a run failed, for operators."""
@@ -93,11 +110,12 @@ class ScheduleRunner:
             rows = await tx.fetch("select name from schedule where run_requested_at is not null")
         return {row["name"] for row in rows}
 
-    async def _to_the_end(self, schedule: Schedule, *, requested: bool) -> int:
-        async with self._db.read() as tx:
-            now, due = tx.now, await (schedule.next_due(tx) if requested else schedule.due_at(tx))
+    async def _to_the_end(self, schedule: Schedule, due: DueTimes | None, *, requested: bool) -> int:
+        if due is None or schedule.name not in due.moments:
+            async with self._db.read() as tx:
+                due = await read_due_times(tx, [schedule])
         handled = 0
-        if due is not None and due <= now:
+        if due.is_due(schedule, requested=requested):
             while batch := await self._batch(schedule, requested=requested):
                 handled += batch
                 if self._db.disk.is_low:
@@ -105,7 +123,7 @@ class ScheduleRunner:
         if requested:
             async with self._db.write() as tx:
                 await tx.execute("update schedule set run_requested_at = null where name = $1", schedule.name)
-        self._looked[schedule.name] = schedule.period_number_at(now)
+        self._looked[schedule.name] = schedule.period_number_at(due.now)
         return handled
 
     def _schedules_to_check(self, requested: Collection[str]) -> list[Schedule]:
@@ -165,6 +183,7 @@ class ScheduleRunner:
 
     async def list_jobs(self, tx: Tx) -> list[PeriodicJob]:
         """All periodic jobs, with their last and next runs, by name."""
+        due = await read_due_times(tx, self._schedules)
         rows: dict[str, Mapping[str, Any]] = {row["name"]: dict(row) for row in await tx.fetch(_STATES)}
         found = []
         for one in sorted(self._schedules, key=lambda schedule: schedule.name):
@@ -173,7 +192,7 @@ class ScheduleRunner:
                 PeriodicJob(
                     one.name,
                     one.every,
-                    await one.due_at(tx),
+                    due.due_at(one),
                     known.get("last_run_at"),
                     known.get("failed_at"),
                     known.get("last_error"),
@@ -184,8 +203,8 @@ class ScheduleRunner:
 
     async def next_due_times(self, tx: Tx) -> list[datetime]:
         """The next due time of each periodic job, past or future."""
-        due = [await schedule.due_at(tx) for schedule in self._schedules]
-        return [moment for moment in due if moment is not None]
+        due = await read_due_times(tx, self._schedules)
+        return [moment for one in self._schedules if (moment := due.due_at(one)) is not None]
 
     async def sandbox_clock_limit(self, tx: Tx) -> datetime | None:
         """The time that the sandbox clock may not pass until the work due by then is done."""
