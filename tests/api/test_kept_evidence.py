@@ -20,6 +20,12 @@ MADE = datetime(2026, 3, 2, tzinfo=UTC)
 INVALID_STATE = (400, "validation_submission/invalid_state")
 
 
+@pytest.fixture
+async def service(alone: Service) -> Service:
+    """By itself: weeks of the shared service's clock would be weeks of work for all that other tests have left."""
+    return alone
+
+
 def after(days: int) -> datetime:
     return MADE + timedelta(days=days)
 

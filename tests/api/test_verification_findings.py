@@ -41,6 +41,12 @@ async def lift(service: Service, flag: VerificationFlag, by: str) -> Verificatio
         return await verifications.review_flag(tx, flag.id, note="seen", by=by)
 
 
+@pytest.fixture
+async def service(alone: Service) -> Service:
+    """By itself: months of the shared service's clock would be months of work for all that other tests have left."""
+    return alone
+
+
 async def waits(service: Service, api: Client, organisation: str) -> str | None:
     """Why the next payout to a nonprofit waits."""
     await service.drain()

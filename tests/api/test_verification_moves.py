@@ -33,6 +33,12 @@ from tests.support.verifications import (
 )
 
 
+@pytest.fixture
+async def service(alone: Service) -> Service:
+    """By itself: months of the shared service's clock would be months of work for all that other tests have left."""
+    return alone
+
+
 @pytest.mark.parametrize(
     ("test", "status", "reason"),
     [("approve", "approved", None), ("reject", "rejected", "other"), ("expire", "expired", None)],
