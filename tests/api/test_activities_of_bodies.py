@@ -144,7 +144,7 @@ async def test_the_console_applies_the_rules_and_suggests_sub_tags(api: Client, 
     ada, rita = await signed_in(service, who), await signed_in(service, await operator(service, "reviewer"))
     await misread(service, ORCHESTRA)
     assert await act(ada, f"{PAGE}/apply") == PAGE
-    assert "A worker is applying the rules" in words(ada)
+    assert "A background worker is applying the rules" in words(ada)
     name = service.db.deployment.ids.text("operator", who.id)
     assert await entries(service, "activities.apply_started", name) == 1
     await service.drain()

@@ -275,7 +275,7 @@ async def test_a_disbursement_comes_back_and_has_its_statement(service: Service,
     assert (await olive.browser.post(f"{HOME}{path}/remittance", {})).content.startswith(b"%PDF")
     assert await olive.entries("disbursement.remittance_created") == before + 1
     await olive.does("disbursement.returned", f"{path}/mark-returned", reason="account closed")
-    assert "Recorded as returned." in words(olive.browser)
+    assert "The disbursement is recorded as returned." in words(olive.browser)
 
 
 async def test_a_dispute_is_looked_up_and_won(service: Service, api: Client, olive: Doing) -> None:

@@ -57,8 +57,8 @@ async def test_the_overview_says_what_is_wrong_and_what_to_do(service: Service, 
     assert "`almoner serve`" in said
     await gave_up(service)
     await admin.open(HEALTH)
-    assert "gave up" in words(admin)
-    assert "Jobs that gave up" in words(admin), "the navigation leads there"
+    assert "failed job" in words(admin)
+    assert "Failed jobs" in words(admin), "the navigation leads there"
     for page in ("queues", "jobs", "receivers", "emails", "findings", "processes"):
         assert (await admin.get(f"{HEALTH}/{page}")).status_code == 200, page
 

@@ -72,9 +72,9 @@ async def test_two_records_are_merged_by_two_people_and_separated_again(
     await bob.open(f"{PATH}/merges")
     assert NOTE["note"] in words(bob)
     await bob.open("/operator/desk")
-    assert "Merges waiting for a second person" in words(bob)
+    assert "Merges waiting for a second approval" in words(bob)
     await act(bob, f"{PATH}/{other}/merge/{one}", **NOTE)  # the same pair, from the other side
-    assert "Both numbers now lead to one record" in words(bob)
+    assert "Both registration numbers now lead to one record" in words(bob)
     (principal,) = await answering(publishable, one, other)
     assert await consistent(service)
     assert "They are merged" in await closed(bob, merge)

@@ -153,10 +153,10 @@ async def test_evidence_is_collected_submitted_once_and_decides(
     await upload(olive, f"{evidence}/upload", "mail.png", HONEST[PNG], kind="customer_communication")
     for content, kind, problem in (
         (HONEST[PDF], "receipt", "already a file of this kind"),
-        (b"no picture", "other", "use a PDF, JPEG, PNG or HEIC"),
+        (b"no picture", "other", "Use a PDF, JPEG, PNG or HEIC"),
         (noise(), "other", "at most 4.5 MB in total"),
         (b"", "other", "Choose a file"),
-        (HONEST[PDF], "", "Choose what the file is"),
+        (HONEST[PDF], "", "Choose the type of the file"),
     ):
         assert problem in await refused_file(olive, f"{evidence}/upload", content, kind=kind)
     for place in (path, f"{evidence}/submit"):
@@ -284,7 +284,7 @@ async def test_gift_aid_is_drafted_exported_and_sent(
     path = f"{HOME}/gift-aid-claims/draft"
     assert "there is no organisation" in (await refused(olive, path, charity="x", year_end="04-05")).lower()
     claim = await act(olive, path, charity=charity.organisation, year_end="04-05")
-    assert "Every donation in the claim can still be claimed." in words(olive)
+    assert "All donations in this claim can still be claimed." in words(olive)
     await olive.get(f"{claim}/schedule")
     assert "Ada" in (await olive.post(f"{claim}/schedule")).text
     await act(olive, f"{claim}/mark-submitted", reference="HMRC-1")
@@ -359,4 +359,4 @@ async def test_every_list_opens_and_names_a_filter_that_is_none(service: Service
     for path in ("/refunds?status=x", "/disbursements?nonprofit=x", "/bank-statement-lines?amount=x"):
         assert (await olive.get(HOME + path)).status_code == 422, path
     assert (await olive.get(f"{HOME}/ledger/transfers?q=nothing")).status_code == 200
-    assert "No transfers have this reference." in words(olive)
+    assert "There are no transfers with this reference." in words(olive)

@@ -138,9 +138,9 @@ async def test_a_month_ends_in_the_browser(
     assert "Release the payment file of 48.74 USD" in words(olive)
     assert "somebody else decides it" in words(olive)
     await olive.open(f"{HOME}/desk")
-    assert "Waiting for a second person" not in words(olive), "what only somebody else can do is not hers"
+    assert "Waiting for a second approval" not in words(olive), "what only somebody else can do is not hers"
     await pia.open(f"{HOME}/desk")
-    assert "Waiting for a second person" in words(pia)
+    assert "Waiting for a second approval" in words(pia)
     await act(pia, f"{file}/release")
     await olive.get(f"{file}/download")
     first = await olive.post(f"{file}/download")

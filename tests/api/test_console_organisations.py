@@ -99,12 +99,12 @@ async def test_the_record_tells_history_sources_and_screening(
     assert "Renamed: Name HAWKBIT RELIEF FUND SALTGRASS AID FUND" in said
     assert "irs-bmf" in said
     assert "Accepted in USD" in said
-    assert "Never screened against watch lists" in said
+    assert "has never been screened against watch lists" in said
     await decided(service, api, name="Saltgrass Aid Fund", registryId=RENAMED)
     data(await api.post("/v1/monitoring-subscriptions", {"organisationId": own}))
     await service.drain()
     await admin.open(f"{PATH}/{own}")
-    assert "Never screened" not in words(admin)
+    assert "never been screened" not in words(admin)
     gone = await factories.nonprofit(service, name="Lapsed Fund", active=False)
     await admin.open(f"{PATH}/{gone}")
     assert "Refused: the organisation is not active" in words(admin)
@@ -116,7 +116,7 @@ async def test_how_it_is_shown_is_changed_and_recorded(service: Service, admin: 
     page = f"{PATH}/{own}"
     await act(admin, f"{page}/brand", name="Plain & Proper", description="Feeds people", colour="#0d5c4a")
     said = words(admin)
-    assert "Saved. Donors see the change" in said
+    assert "Your changes have been saved. Donors see them" in said
     assert "Plain & Proper" in said
     assert "PLAIN TRUST" in said, "the registered name stays"
     assert "Remove the branding" in said
@@ -136,7 +136,7 @@ async def test_how_it_is_shown_is_changed_and_recorded(service: Service, admin: 
         data={"csrf": admin.csrf},
         files={"file": ("logo.png", b"no picture")},
     )
-    assert (answer.status_code, "not an image" in words(admin)) == (422, True)
+    assert (answer.status_code, "not a valid image" in words(admin)) == (422, True)
     assert (await admin.post(f"{page}/logo", {})).status_code == 422
     await act(admin, f"{page}/brand/clear")
     assert "Plain & Proper" not in words(admin)
@@ -152,14 +152,14 @@ async def test_a_reviewer_publishes_what_a_partner_entered(
     assert "Unlisted Hope" in words(reviewer)
     assert "Unlisted Hope" in (await reviewer.get(f"{PATH}/unpublished.csv")).text
     await reviewer.open(f"{PATH}/{own}")
-    assert "which added it, can find it" in words(reviewer)
+    assert "Only the partner that added it can find it" in words(reviewer)
     page = f"{PATH}/{own}/publish"
     assert "web addresses" in await refused(reviewer, page, note="Seen", websites="hope")
     assert "Publish the organisation first" in await closed(admin, f"{PATH}/{own}/brand")
     assert (await admin.get(page)).status_code == 403, "a reviewer decides"
     assert (await reviewer.get(f"{PATH}/{own}/brand")).status_code == 403
     await act(reviewer, page, note="Seen at Companies House", websites="https://hope.example.org")
-    assert "Published. All partners can now find the organisation" in words(reviewer)
+    assert "The organisation has been published. All partners can now find it" in words(reviewer)
     assert "https://hope.example.org" in words(reviewer)
     assert "is published" in await closed(reviewer, page)
     assert await entries(service, "organisation.published", own) == 1

@@ -169,7 +169,7 @@ async def test_a_partner_is_paused_and_resumed_and_its_owners_are_told(
 ) -> None:
     own = f"{PARTNERS}/{name}"
     await admin.open(f"{own}/pause")
-    assert "Nobody, as it has no owner, will get this email" in words(admin)
+    assert "Nobody, because the partner has no owner, will get this email" in words(admin)
     owner = await desk(service, tenant, "owner")
     await admin.open(f"{own}/pause")
     assert f"1 owner of {tenant.name} will get this email" in words(admin)
@@ -211,7 +211,7 @@ async def test_a_logo_is_uploaded_and_recorded(service: Service, tenant: Tenant,
         data={"csrf": admin.csrf},
         files={"file": ("logo.png", b"no picture")},
     )
-    assert (answer.status_code, "not an image" in words(admin)) == (422, True)
+    assert (answer.status_code, "not a valid image" in words(admin)) == (422, True)
     assert await entries(service, "partner.branded", tenant.partner) == 1
 
 
@@ -278,7 +278,7 @@ async def test_details_groups_and_sso(service: Service, tenant: Tenant, admin: B
     assert "This member is not linked to an SSO provider." in words(admin)
     await act(admin, f"{own}/sso/remove", {})
     await admin.open(f"{own}/sso/remove")
-    assert "This partner has no SSO." in words(admin)
+    assert "SSO is not set up for this partner." in words(admin)
     await act(admin, f"{theirs}/remove", {})
     assert (await admin.get(f"{theirs}/details")).status_code == 404
     for action in ("group.mapped", "member.changed", "identity.unbound", "provider.removed", "member.removed"):

@@ -326,7 +326,7 @@ async def test_a_developer_finds_why_a_webhook_failed_and_replays(
     assert "Attempt 1" in developer.text()
     await developer.get(f"{page}/replay")
     await developer.post(f"{page}/replay", failed_only="yes")
-    assert "There is nothing to send" in developer.text(), "the event is being retried"
+    assert "There are no events to send" in developer.text(), "the event is being retried"
     await developer.post(f"{page}/replay", start=f"{service.db.deployment.clock.now():%Y-%m-%d}")
     assert "1 event again" in developer.text()
     await developer.get(f"{page}/delete")

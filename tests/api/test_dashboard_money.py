@@ -24,7 +24,7 @@ async def test_support_refunds_up_to_what_an_owner_set_and_no_more_in_all(
     await service.drain()
     assert data(await api.get(f"/v1/donations/{gift['id']}"))["refundedAmount"] == 150
     await owner.get(f"{owner.home}/audit")
-    assert "Refund limit of support changed" in owner.text()
+    assert "Refund limit of the support role changed" in owner.text()
     finance = await desk(service, tenant, "finance")
     await finance.get(f"{finance.home}/donations/{gift['id']}/refund")
     beyond = await finance.post(f"{finance.home}/donations/{gift['id']}/refund", amount="2.00", form_key="e")

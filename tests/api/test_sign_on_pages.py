@@ -175,7 +175,7 @@ async def test_an_invitation_is_accepted_at_the_provider_by_who_holds_its_link(
     stranger = browser()
     nothing = await stranger.get(f"{home}/sign-on?for=invitation")
     assert nothing.status_code == 403
-    assert "This invitation is not valid here any more." in nothing.text
+    assert "This invitation is no longer valid in this browser." in nothing.text
     one = browser()
     page = await one.open(f"{home}/invitation?token={token}")
     assert f"{home}/sign-on?for=invitation" in page.text
@@ -278,7 +278,7 @@ async def test_an_owner_sets_the_provider_up_tries_and_removes_it(
         ({"roles": "staff"}, "one per line, for example: staff = finance"),
         ({"roles": "staff = queen"}, "Available roles: owner, developer"),
         ({"secret": ""}, "Enter the client secret"),
-        ({"subject_claim": "email"}, "Choose sub or oid."),
+        ({"subject_claim": "email"}, "Choose the claim sub or oid."),
     ):
         answer = await one.post(f"{home}/provider", {**form, **wrong})
         assert answer.status_code == 422

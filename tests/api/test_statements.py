@@ -182,7 +182,7 @@ def around(today: date) -> dict[str, date]:
         ("first={morrow}&last={today}", 422, "Enter a start date"),
         ("first={decade}&last={today}", 200, "$25.00"),
         ("first={today}&last={today}", 200, "Donations made in other ways are not included"),
-        ("first={sixth}&last={fifth}", 200, "The tax year begins and ends at midnight UK time."),
+        ("first={sixth}&last={fifth}", 200, "The UK tax year begins and ends at midnight UK time."),
         ("first={longer}&last={today}", 422, "Enter a start date"),
         ("first=x&last={today}", 422, "Enter a start date"),
         ("first={today}", 422, "Enter a start date"),

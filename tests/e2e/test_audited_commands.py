@@ -309,8 +309,8 @@ async def donation_requests(world: World) -> None:
     transfer = ("--bank-reference", "TX-AUDITED")
     printed = await world.does("donation-requests", "record-payment", request["reference"], "12.00", "USD", *transfer)
     assert printed == (
-        f"12.00 USD has been recorded for {request['reference']}.\n"
-        "This includes an overpayment of 2.00 USD, which is held: see `almoner donation-requests overpayments`.\n"
+        f"12.00 USD has been recorded for {request['reference']}.\nThe payment includes an overpayment of 2.00 USD, "
+        "which is held: see `almoner donation-requests overpayments`.\n"
     )
     _, listed = await world.typed("donation-requests", "overpayments")
     held = next(word for word in listed.split() if "requestpayment_" in word)
@@ -427,7 +427,7 @@ async def gift_aid_claims(world: World) -> None:
     status, reported = await world.typed(
         *claims, "draft", "--organisation", cause.organisation, "--before", "2020-01-01"
     )
-    assert (status, reported) == (0, "No donations can be claimed.\n")
+    assert (status, reported) == (0, "There are no donations to claim Gift Aid on.\n")
     assert sums in await world.does(*claims, "withdraw", first, *NOTE)
     assert sums in await world.does(*claims, "mark-submitted", second := await drafted(), "--reference", "CH-1")
     assert sums in await world.does(*claims, "mark-rejected", second, *NOTE)

@@ -25,7 +25,7 @@ from tests.support.terminal import BY, Operator, at_a_tty, in_process, operator,
 
 PATH = "/v1/monetary-donation-verifications"
 SAMPLE = Path(almoner.__file__).parent / "samples" / "us_irs_bmf" / "2026-04-13"
-NO_TOKEN = "This command needs an operator token: set ALMONER_OPERATOR_TOKEN, or enter it at a terminal."
+NO_TOKEN = "This command needs an operator token. Set ALMONER_OPERATOR_TOKEN, or enter the token at a terminal."
 
 
 @pytest.fixture
@@ -259,8 +259,8 @@ async def test_two_people_is_a_rule_of_the_database(service: Service, api: Clien
     ada, bo = await operator(service, "administrator", name="Ada"), await operator(service, "reviewer", name="Bo")
     hers, his = in_process(service, tmp_path, ada), in_process(service, tmp_path, bo)
     one, two = (
-        f"Approving a verification and releasing disbursements require {many}.\n"
-        for many in ("one operator", "two operators")
+        f"Number of operators required to approve a verification or to release disbursements: {many}.\n"
+        for many in (1, 2)
     )
     assert await in_process(service, tmp_path)("operators", "two-person-approval") == (0, one)
     assert (await his("operators", "two-person-approval", "on"))[0] == 1
@@ -292,5 +292,5 @@ async def test_an_import_is_an_administrators(service: Service, tmp_path: Path) 
     status, reported = await hers(*load)
     assert (status, reported.startswith("Loaded ")) == (0, True), reported
     assert (await audited(service))[-1] == ("operator", "register.imported")
-    assert "already loaded" in (await hers(*load))[1]
+    assert "already imported" in (await hers(*load))[1]
     assert [action for _, action in await audited(service)].count("register.imported") == 1

@@ -25,7 +25,7 @@ async def test_a_register_is_imported_from_its_address_once(empty_database: Test
         assert [tuple(row) for row in stored] == [(url, "eo_wy.csv", '"v1"')]
 
         status, printed = await almoner("registers", "import", "irs-bmf", url)
-        assert (status, "nothing to do" in printed) == (0, True), printed
+        assert (status, "nothing has changed" in printed) == (0, True), printed
         assert len(server.received) == 3
 
         server.otherwise = reply(200, b"<html>We are sorry</html>")

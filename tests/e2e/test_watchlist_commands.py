@@ -44,7 +44,7 @@ async def test_lists_at_the_terminal(typed: Type, tmp_path: Path) -> None:
     status, printed = await typed("watchlists", "import", "own", str(own))
     assert (status, "1 added, 0 removed, 0 changed" in printed) == (0, True), printed
     status, printed = await typed("watchlists", "import", "own", str(own))
-    assert (status, "nothing to do" in printed) == (0, True), printed
+    assert (status, "nothing has changed" in printed) == (0, True), printed
     status, printed = await typed("watchlists", "status")
     assert "2026-03-09" in printed
     assert "hateSpeech" in printed

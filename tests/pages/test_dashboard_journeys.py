@@ -76,7 +76,7 @@ async def test_a_developer_finds_why_a_webhook_failed_and_replays(site: Site) ->
         await keyboard.press(page.locator("summary", has_text="Attempt 1: 500").first)
         await keyboard.press(page.get_by_role("link", name="Replay"))
         await keyboard.press(page.get_by_role("button", name="Replay"))
-        await expect(page.locator(".notice")).to_contain_text("There is nothing to send")
+        await expect(page.locator(".notice")).to_contain_text("There are no events to send")
         await keyboard.press(page.get_by_role("link", name=failing.url))
         await keyboard.press(page.get_by_role("link", name="Event donation_session.completed").first)
         await keyboard.press(page.get_by_role("link", name="Resend"))

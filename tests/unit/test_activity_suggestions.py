@@ -28,7 +28,7 @@ def test_a_text_gets_sub_tags_the_likeliest_first_with_what_weighed_most() -> No
 
 def test_the_command_says_when_there_is_nothing_to_suggest() -> None:
     reported = CliRunner().invoke(commands, ["suggest", "xyz"])
-    assert (reported.exit_code, reported.output) == (0, "No suggestions for this text.\n")
+    assert (reported.exit_code, reported.output) == (0, "There are no suggestions for this text.\n")
 
 
 @pytest.mark.parametrize("text", ["", "   ", "12345", "Ελληνικά", "x" * 100_000])

@@ -175,7 +175,7 @@ async def test_a_statement_says_what_was_given_what_went_back_and_what_remains()
         (donor_statements_domain.calendar_year(2025, UTC), False),
     ):
         shown = text(await read(replace(statement(), period=period)))
-        assert ("The tax year begins and ends at midnight UK time." in " ".join(shown.split())) == reported
+        assert ("The UK tax year begins and ends at midnight UK time." in " ".join(shown.split())) == reported
 
 
 @pytest.mark.soak

@@ -76,7 +76,7 @@ def test_w17_the_python_receiver_of_the_guide() -> None:
 
 
 def test_w17_the_python_client_as_the_guide_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
-    found = re.search(r"With our clients.*?```python\n(.*?)^HTTPServer", GUIDE, re.DOTALL | re.MULTILINE)
+    found = re.search(r"With our client libraries.*?```python\n(.*?)^HTTPServer", GUIDE, re.DOTALL | re.MULTILINE)
     assert found
     data = {"eventType": "donation.payment_successful", "eventData": {"id": "donation_x", "amount": 2500}}
     body = json.dumps({"object": "event", "data": data}).encode()

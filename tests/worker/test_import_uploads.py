@@ -42,7 +42,7 @@ async def imported(browser: Browser, service: Service, content: bytes, name: str
     """Upload a register and let the job run; what the page of the upload says."""
     page = await upload(browser, f"{REGISTER}/upload", name, content, **{**FIELDS, **fields})
     await browser.open(page)
-    assert "A worker imports the file as soon as it is free" in words(browser)
+    assert "A background worker will import the file soon" in words(browser)
     await service.drain()
     await browser.open(page)
     return words(browser)
@@ -63,7 +63,7 @@ async def test_a_register_is_uploaded_and_imported(service: Service, admin: Brow
     assert (load.rows, f"{load.data_as_of:%Y-%m-%d}", load.status) == (200, "2026-04-13", "loaded")
     assert [tuple(row) for row in trail] == [("register.uploaded", "operator"), ("register.imported", "operator")]
     assert stored_files(service) == [], "the file is not kept"
-    assert "already imported" in await imported(admin, service, content)
+    assert "already been imported" in await imported(admin, service, content)
     await admin.open(f"{REGISTER}/upload")
     assert "Unchanged" in words(admin)
 
@@ -100,7 +100,7 @@ async def test_files_in_a_zip_and_files_that_are_none(service: Service, admin: B
 async def test_a_form_that_lacks_something_stores_nothing(service: Service, admin: Browser) -> None:
     await admin.open(f"{REGISTER}/upload")
     for fields, name, problem in (
-        ({"source": "no-such", "day": ""}, "eo1.csv", "Choose one from the list"),
+        ({"source": "no-such", "day": ""}, "eo1.csv", "Choose a source from the list"),
         ({"source": "irs-bmf", "day": "13.04.2026"}, "eo1.csv", "Enter a date such as"),
         (FIELDS, "..", "The file must have a name"),
     ):
@@ -142,7 +142,7 @@ async def test_a_watch_list_is_uploaded_imported_and_retired(service: Service, a
     page = await upload(admin, f"{LISTS}/upload", "sdn.csv", b"no such list", **fields)
     await service.drain()
     assert "Refused" in await closed(admin, page)
-    assert "is not in the schedule" in await closed(admin, f"{LISTS}/ofac-sdn-sample/refresh")
+    assert "has no refresh schedule" in await closed(admin, f"{LISTS}/ofac-sdn-sample/refresh")
     await act(admin, f"{LISTS}/ofac-sdn-sample/retire")
     assert "This list is retired" in await closed(admin, f"{LISTS}/ofac-sdn-sample/retire")
     async with service.db.read() as tx:

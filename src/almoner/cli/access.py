@@ -53,7 +53,10 @@ class KeyKind(StrEnum):
 
 
 def parse_id(tx: Tx, type_: str, text: str) -> UUID:
-    """Parse an ID such as ``org_...`` into its UUID. Raises BadParameter, with an example of a valid ID."""
+    """Parse an ID such as ``org_...`` into its UUID.
+
+    Raises BadParameter, whose message contains an example of a valid ID.
+    """
     found = tx.ids.parse(type_, text)
     if found is None:
         raise typer.BadParameter(f"{text!r} is not a valid {type_} ID, such as {tx.ids.example(type_)}")
@@ -62,7 +65,7 @@ def parse_id(tx: Tx, type_: str, text: str) -> UUID:
 
 @contextmanager
 def refused_as_bad_parameter() -> Iterator[None]:
-    """Report a ValueError as an invalid option of the command."""
+    """Convert a ValueError into an error about an option of the command."""
     try:
         yield
     except ValueError as error:
@@ -77,9 +80,9 @@ async def get_partner(tx: Tx, text: str) -> Partner:
 @partners.command("create")
 @as_administrator
 async def create_partner(
-    tx: Tx, officer: Caller, name: Annotated[str, typer.Argument(help="Partner's name, as shown to donors.")]
+    tx: Tx, officer: Caller, name: Annotated[str, typer.Argument(help="Name of the partner, as shown to donors.")]
 ) -> Output:
-    """Create a partner with a secret and a publishable key."""
+    """Create a partner, with one secret key and one publishable key."""
     account = await partner_service.create(tx, name)
     await officer.record_audit_entry(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
     scope = Partner(account.id)
@@ -94,7 +97,7 @@ async def create_partner(
                 ("publishable key", publishable),
             ]
         ),
-        "Store the secret key now. You won't be able to see it again.",
+        "Store the secret key now. It will not be shown again.",
     ]
 
 
@@ -103,8 +106,8 @@ async def create_partner(
 async def list_partners(tx: Tx) -> Table:
     """List partners, oldest first.
 
-    While stolen cards are being tested on a partner's donation pages, the `card testing until` column shows when the
-    additional checks end. Until that date, donors must enter a code that they receive by email.
+    During a card testing attack on a partner's donation pages, donors must enter a code that they receive by email. The
+    `card testing until` column shows when this requirement ends.
     """
     found = await partner_service.list_accounts(tx)
     tested = await card_testing.active_alerts(tx)
@@ -165,12 +168,14 @@ def _read(file: Path) -> bytes:
 async def set_receipt_issuer(
     database: Database,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
-    name: Annotated[str | None, typer.Option(help='Name of the receipt issuer. Use "" for the partner itself.')] = None,
+    name: Annotated[
+        str | None, typer.Option(help='Name of the receipt issuer. Use "" if the partner is the issuer.')
+    ] = None,
     prefix: Annotated[
-        str | None, typer.Option(help='Prefix for receipt numbers, such as ACME. Use "" for no prefix.')
+        str | None, typer.Option(help='Prefix of receipt numbers, such as ACME. Use "" for no prefix.')
     ] = None,
 ) -> str:
-    """Show or set who issues a partner's receipts.
+    """Show or set the issuer of a partner's receipts.
 
     Receipts that were already issued do not change, and new receipts continue the numbering.
     """
@@ -224,7 +229,7 @@ async def allow_scim(
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     allowed: Annotated[bool, typer.Option("--on/--off", help="Turn the partner's SCIM keys on or off.")],
 ) -> str:
-    """Turn SCIM on or off for a partner."""
+    """Turn SCIM (user provisioning) on or off for a partner."""
     scope = Partner(parse_id(tx, "partner", partner))
     account = await partner_service.set_scim(tx, scope, allowed=allowed)
     await officer.record_audit_entry(tx, scope.id, "partner.scim_set", partner, allowed=allowed)
@@ -236,14 +241,16 @@ async def allow_scim(
 async def set_rate_limits(
     database: Database,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
-    secret: Annotated[str | None, typer.Option(help="Limit of each secret key, such as 200/400.")] = None,
-    publishable: Annotated[str | None, typer.Option(help="Limit of each publishable key, for all addresses.")] = None,
-    scim: Annotated[str | None, typer.Option(help="Limit of each SCIM key.")] = None,
+    secret: Annotated[str | None, typer.Option(help="Rate limit of each secret key, such as 200/400.")] = None,
+    publishable: Annotated[
+        str | None, typer.Option(help="Limit of each publishable key, for all client addresses together.")
+    ] = None,
+    scim: Annotated[str | None, typer.Option(help="Rate limit of each SCIM key.")] = None,
 ) -> Table:
     """Show or set a partner's own rate limits.
 
-    A limit is the requests per second, and the burst. Options that you leave out keep their values. Use "" to return to
-    the default, from the settings of the deployment.
+    A limit consists of requests per second and a burst, such as 200/400. Options that you leave out keep their values.
+    Use "" to restore the default limit from the settings of the deployment.
     """
     wanted = _parse_own_rates({"secret": secret, "publishable": publishable, "scim": scim})
     async with administrator_transaction_if(bool(wanted), database) as (tx, officer):
@@ -282,10 +289,10 @@ async def pause_partner(
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     reason: Annotated[str, typer.Option(help="Reason, shown to the partner (10 to 500 characters).")],
 ) -> str:
-    """Let nobody start a donation through a partner.
+    """Pause a partner, so that nobody can start a donation through it.
 
-    Its API keys get 403 Forbidden, and its regular donations are not charged. Payments under way, refunds, receipts,
-    payouts and webhooks continue. The partner's owners are notified by email.
+    Requests with the partner's API keys get 403 Forbidden, and regular donations are not charged. Payments in progress,
+    refunds, receipts, disbursements and webhooks continue. The partner's owners are notified by email.
     """
     scope = await get_partner(tx, partner)
     with refused_as_bad_parameter():
@@ -300,7 +307,7 @@ async def resume_partner(
     officer: Caller,
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
 ) -> str:
-    """Resume a paused partner. Its owners are notified by email."""
+    """Resume a paused partner. The partner's owners are notified by email."""
     scope = await get_partner(tx, partner)
     with refused_as_bad_parameter():
         account = await partner_pauses.resume(tx, officer.audit_context, scope)
@@ -329,7 +336,7 @@ async def set_donation_settings(
     ] = None,
     request_least: Annotated[
         int | None,
-        typer.Option("--request-minimum", help="Minimum of a donation request, in multiples of the minimum donation."),
+        typer.Option("--request-minimum", help="Minimum of a donation request, as a multiple of the minimum donation."),
     ] = None,
     request_due: Annotated[
         int | None,
@@ -381,11 +388,11 @@ async def create_key(
     tx: Tx,
     officer: Caller,
     partner: PartnerId,
-    name: Annotated[str, typer.Option(help="Name that describes what the key is for.")],
+    name: Annotated[str, typer.Option(help="Name that describes the purpose of the key.")],
     kind: Annotated[KeyKind, typer.Option(help="Type of key.")] = KeyKind.SECRET,
     scope: Annotated[
         list[str] | None,
-        typer.Option(help="Scope of the key. Can be repeated. Default: all scopes of this type of key."),
+        typer.Option(help="Scope of the key. Can be repeated. Default: all scopes that this type of key can have."),
     ] = None,
 ) -> Output:
     """Create a key. The secret is shown only once."""
@@ -420,7 +427,7 @@ async def rotate_key(
     key: KeyId,
     overlap_hours: Annotated[float, typer.Option(help="Hours until the old key expires (up to 168).")] = 24,
 ) -> Output:
-    """Replace a key with a new one that has the same scopes.
+    """Rotate a key: create a new key with the same scopes.
 
     The old key keeps working for the number of hours set with --overlap-hours.
     """
@@ -447,5 +454,5 @@ _KINDS: dict[KeyKind, keys_domain.Kind] = {
 def _new_key(tx: Tx, key: keys_domain.ApiKey, secret: str) -> Output:
     return [
         Fields([("key", tx.ids.text("apikey", key.id)), ("secret", secret)]),
-        "Store the secret now. You won't be able to see it again.",
+        "Store the secret now. It will not be shown again.",
     ]

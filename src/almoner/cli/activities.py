@@ -14,16 +14,15 @@ from almoner.nonprofits.activities.domain import SUB_TAGS, TAGS, RetaggingRun
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Database, Tx
 
-commands = typer.Typer(help="Tag organisations by what they do.", no_args_is_help=True)
+commands = typer.Typer(help="Tag organisations by their activities.", no_args_is_help=True)
 
 
 @commands.command("apply")
 def tag_all_organisations() -> None:
-    """Tag all organisations with this version's rules.
+    """Tag the activities of all organisations with the rules of this version.
 
     Imports tag organisations automatically. Run this command after an upgrade that changed the tags or the rules. If
-    the command is interrupted, run it again. No events are sent, but the changes are shown in each organisation's
-    history.
+    the command is interrupted, run it again. No events are sent, but each organisation's history shows the changes.
     """
     line = ProgressLine()
 
@@ -52,15 +51,12 @@ def tag_all_organisations() -> None:
 def suggest_sub_tags(
     name: Annotated[str, typer.Argument(help="Name of the organisation.")],
     activities: Annotated[str, typer.Option(help="Organisation's own description of its activities.")] = "",
-    objects: Annotated[str, typer.Option(help="Charitable objects of the organisation.")] = "",
+    objects: Annotated[str, typer.Option(help="Charitable objects (purposes) of the organisation.")] = "",
 ) -> None:
-    """Suggest sub-tags for a description.
-
-    This command changes nothing.
-    """
+    """Suggest activity sub-tags for a description. This command changes nothing."""
     found = service.suggest_sub_tags(name, activities, objects)
     if not found:
-        typer.echo("No suggestions for this text.")
+        typer.echo("There are no suggestions for this text.")
         return
     titles = ("sub-tag", "tag", "code", "score", "reasons")
     rows = []

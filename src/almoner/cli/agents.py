@@ -27,14 +27,16 @@ async def set_contact(
     tx: Tx,
     officer: Caller,
     organisation: Annotated[str, typer.Argument(help="Organisation ID.")],
-    email: Annotated[str, typer.Argument(help="Shared email address of the office, not a personal one.")],
+    email: Annotated[
+        str, typer.Argument(help="Shared email address of the nonprofit's office, not a personal address.")
+    ],
     source: Annotated[
-        str, typer.Option(help="Source of the published address, such as a URL of the nonprofit's register.")
+        str, typer.Option(help="Where the address is published, such as a URL in the nonprofit's register.")
     ],
 ) -> str:
     """Set a nonprofit's contact email address.
 
-    If any of the nonprofit's agents are in review, their confirmation requests are sent to this address immediately.
+    If an agent of the nonprofit is in review, the request to confirm the agent is sent to this address immediately.
     """
     where = source.strip()
     if not 1 <= len(where) <= 500:

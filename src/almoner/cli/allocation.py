@@ -1,4 +1,7 @@
-"""Return freed memory to the operating system. Only needed with glibc, which otherwise keeps most of it."""
+"""Return freed memory to the operating system.
+
+This is only needed with glibc, which otherwise keeps most freed memory.
+"""
 
 import asyncio
 import ctypes
@@ -10,7 +13,7 @@ from almoner.platform.jobs.wakeup import wait_until_set
 _ARENA_MAX: Final = -8
 """``M_ARENA_MAX`` of ``mallopt``."""
 _ARENAS: Final = 2
-"""Maximum number of glibc memory arenas. Without a limit, each thread keeps all memory it has ever used."""
+"""Maximum number of glibc memory arenas. Without a limit, each thread keeps all the memory that it has ever used."""
 _EVERY_SECONDS: Final = 60.0
 
 

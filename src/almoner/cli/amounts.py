@@ -1,4 +1,4 @@
-"""Format and parse amounts in command output and files: plain decimals with a currency code."""
+"""Format and parse amounts in command output and files, as plain decimals with a currency code."""
 
 import re
 from decimal import Decimal
@@ -12,7 +12,7 @@ _AMOUNT: Final = re.compile(r"\d{1,16}(\.\d{1,4})?", re.ASCII)
 
 
 def format_decimal(minor: int, currency: str) -> str:
-    """Format ``1234`` ``GBP`` as ``12.34``, with a minus below zero."""
+    """Format an amount in minor units as a plain decimal: ``1234`` ``GBP`` becomes ``12.34``."""
     return f"{Decimal(minor).scaleb(-currency_exponent(currency)):,f}"
 
 

@@ -26,7 +26,7 @@ from almoner.platform.audit.verification import ChainVerification
 from almoner.platform.database.transactions import Database, Tx
 from almoner.platform.observability.telemetry import Telemetry
 
-commands = typer.Typer(help="Read, verify and sign the audit log.", no_args_is_help=True)
+commands = typer.Typer(help="List, verify and sign audit log entries.", no_args_is_help=True)
 
 PartnerId = Annotated[
     str | None,
@@ -61,7 +61,7 @@ def verify_log(
         ),
     ] = False,
 ) -> None:
-    """Verify that no entry has been tampered with.
+    """Verify that no audit log entry has been tampered with.
 
     The exit status is 1 if an entry was edited, deleted, inserted or moved. The command changes nothing, so you can run
     it while the service is running.
@@ -82,7 +82,7 @@ def verify_log(
     if gone and entries:
         broken += 1
         typer.echo(
-            f"There are no exported heads in {folder}. Check that the folder is mounted. Without exported heads, "
+            f"No exported heads were found in {folder}. Check that the folder is mounted. Without exported heads, "
             "entries deleted at the end of the log cannot be detected. To verify the rest, use --without-heads."
         )
     typer.echo(f"{entries:,} entries of {len(proofs):,} chains: {f'{broken} BROKEN' if broken else 'OK'}")
@@ -91,7 +91,7 @@ def verify_log(
 
 
 async def _started(db: Database) -> set[UUID]:
-    """Partners that must have an audit log. The first entry of each log records that the partner was created."""
+    """The partners that must have an audit log. The first entry of each log records the creation of the partner."""
     async with db.read() as tx:
         return {one.id for one in await partners.list_accounts(tx) if one.created_at < tx.now - _TO_BEGIN}
 
@@ -145,10 +145,10 @@ async def print_public_key(database: Database) -> str:
 @commands.command("sign")
 @with_database
 async def sign_entries(database: Database) -> str:
-    """Sign and export the hashes of the newest audit log entries.
+    """Sign and export the head of each audit log.
 
-    The signed heads (hashes of the newest entry in each partner's log) are written to the folder set in
-    ALMONER_AUDIT_HEADS. A worker also does this automatically every five minutes.
+    A head is the hash of the newest entry in a log. The signed heads are written to the folder set in
+    ALMONER_AUDIT_HEADS. A background worker also does this automatically every five minutes.
     """
     folder = settings.read_settings().audit_heads_folder
     chainer = ChainBuilder(database, Telemetry())

@@ -17,7 +17,7 @@ commands = typer.Typer(help="List successful backups and record new ones.", no_a
 
 
 class Part(StrEnum):
-    """The part of the deployment that was backed up."""
+    """The part of the deployment that is backed up."""
 
     DATABASE = "database"
     DOCUMENTS = "documents"
@@ -27,7 +27,7 @@ class Part(StrEnum):
 @commands.command("list")
 @in_transaction
 async def list_backups(tx: Tx) -> Table:
-    """Show when each part of a backup was last recorded."""
+    """Show when the last backup of each part of the deployment was recorded."""
     return Table(
         ("part", "finished", "recent", "note"),
         [
@@ -42,12 +42,15 @@ async def list_backups(tx: Tx) -> Table:
 async def record_backup(
     tx: Tx,
     part: Annotated[Part, typer.Argument(help="What was backed up.")],
-    note: Annotated[str, typer.Option(help="For example the name of the file (up to 200 characters).")] = "",
+    note: Annotated[
+        str, typer.Option(help="Note about the backup, such as its file name (up to 200 characters).")
+    ] = "",
 ) -> str:
     """Record that a backup has just succeeded.
 
-    Call this from your backup script. The console shows when each part was last recorded, and warns after 36 hours.
+    Run this command from your backup script. The console shows the time of the last backup of each part, and warns
+    after 36 hours.
     """
     await backups.record_backup(tx, part.value, note)
     await MACHINE.record_audit_entry(tx, audit.DEPLOYMENT, "backup.recorded", part.value)
-    return f"Recorded a backup of the {part.value}."
+    return f"Recorded that this part was backed up: {part.value}."

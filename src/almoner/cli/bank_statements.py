@@ -37,7 +37,7 @@ _TYPE: Final = "bankline"
 _STATEMENT: Final = "bankstatement"
 _SHOWN: Final = 200
 
-LineId = Annotated[str, typer.Argument(help="Line ID, from `almoner bank-statements lines`.")]
+LineId = Annotated[str, typer.Argument(help="ID of the statement line, from `almoner bank-statements lines`.")]
 
 
 @commands.command("import")
@@ -56,7 +56,7 @@ async def import_statement(
 ) -> Output:
     """Import a bank statement and match its lines.
 
-    Unmatched lines are compared with donation requests, provider payouts, disbursements and donors' bank transfers.
+    Each line is compared with donation requests, provider payouts, disbursements and donors' bank transfers.
     """
     content, line = file.read_bytes(), ProgressLine()
     ours = settings.read_settings().bank_accounts
@@ -98,7 +98,8 @@ async def import_statement(
 async def list_lines(
     tx: Tx,
     every: Annotated[
-        bool, typer.Option("--all", help="Also list matched and dismissed lines. The newest come first.")
+        bool,
+        typer.Option("--all", help="Also list matched and dismissed lines. The list then starts with the newest line."),
     ] = False,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50,
 ) -> Table:
@@ -135,8 +136,8 @@ async def list_gaps(
 ) -> Table:
     """List missing and incomplete bank statements.
 
-    There is a gap if the opening balance of a statement is not the closing balance of any other statement. A statement
-    is incomplete if some of its lines could not be read.
+    A statement is missing if the opening balance of a statement is not the closing balance of any other statement. A
+    statement is incomplete if some of its lines could not be read.
     """
     return Table(
         ("statement", "account", "reference", "ends", "opening balance", "age", "reason"),
@@ -164,7 +165,7 @@ async def explain_discrepancy(
     ],
     note: Note,
 ) -> str:
-    """Explain a gap or a missing provider payout."""
+    """Mark a missing statement or a missing provider payout as explained."""
     provider, by_provider, reference = discrepancy.partition("/")
     try:
         if by_provider:
@@ -221,7 +222,7 @@ async def match_line(
 ) -> str:
     """Match a statement line to a record manually.
 
-    Specify exactly one of --request, --donation, --provider-payout and --disbursement.
+    Specify exactly one of the options --request, --donation, --provider-payout and --disbursement.
     """
     reported = {"request": request, "donation": donation, "report": provider_payout, "payout": disbursement}
     given = {name: value for name, value in reported.items() if value is not None}
@@ -248,7 +249,9 @@ async def _assign(tx: Tx, line_id: UUID, kind: str, thing: str, by: str) -> None
         case _:
             request_id = await donation_requests.find_by_reference(tx, thing) or tx.ids.parse("donationrequest", thing)
             if request_id is None:
-                raise StatementError(f"There is no donation request {thing}: see `almoner donation-requests list`.")
+                raise StatementError(
+                    f"No donation request has the reference or ID {thing}: see `almoner donation-requests list`."
+                )
             await bank_statements.assign_line_to_request(tx, line_id, request_id, by=by)
 
 
@@ -269,9 +272,10 @@ async def dismiss_line(tx: Tx, officer: Caller, line: LineId, note: Note) -> str
 @commands.command("reopen")
 @as_operator("finance", audit_action="bank_statement_line.reopened")
 async def reopen_line(tx: Tx, officer: Caller, line: LineId, note: Note) -> str:
-    """Reopen a line that was dismissed or matched by mistake.
+    """Reopen a statement line that was dismissed or matched by mistake.
 
-    Only a line that was dismissed, or matched to a provider payout, can be reopened: neither moves money in the ledger.
+    You can only reopen dismissed lines and lines matched to a provider payout, because these are not booked in the
+    ledger.
     """
     try:
         await bank_statements.reopen_line(tx, _id(tx, line), note=note.strip(), by=officer.id)

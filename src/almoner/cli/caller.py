@@ -1,7 +1,7 @@
-"""Identify who runs a command: an operator with a personal token, or the operating system account.
+"""Identify who runs a command: an operator with a personal token, or an operating system account.
 
-The token comes from an environment variable or a prompt. It is never an argument, because other users of the machine
-can see arguments.
+The token is read from an environment variable or a prompt, but never from an argument, because other users of the
+machine can see arguments.
 """
 
 import os
@@ -28,7 +28,10 @@ from almoner.platform.audit import log as audit
 from almoner.platform.audit.log import Actor, Details
 from almoner.platform.database.transactions import Database, Tx
 
-Note = Annotated[str, typer.Option("--note", help="Evidence, or where it is stored (up to 2,000 characters).")]
+Note = Annotated[
+    str,
+    typer.Option("--note", help="Evidence for the decision, or where the evidence is stored (up to 2,000 characters)."),
+]
 
 _SETTING: Final = f"{settings.PREFIX}OPERATOR_TOKEN"
 
@@ -42,7 +45,7 @@ class Caller:
 
     @property
     def id(self) -> str:
-        """The operator ID that is stored with decisions."""
+        """The operator ID, which is stored with the operator's decisions."""
         return self.actor.id
 
     @property
@@ -53,7 +56,7 @@ class Caller:
     async def record_audit_entry(
         self, tx: Tx, scope: UUID, action: str, subject: str, **details: str | int | bool | None
     ) -> None:
-        """Record the command's action in the audit log, in the same transaction."""
+        """Record the action of the command in the audit log, in the same transaction."""
         given: Details | None = details or None
         await audit.record_entry(
             tx, scope, self.actor, action, subject, ip_address=self.audit_context.address, details=given
@@ -74,8 +77,8 @@ MACHINE: Final = Caller(Actor("machine", machine_account()))
 def as_operator(role: OperatorRole, *, audit_action: str | None = None) -> Callable[[Body], Callable[..., None]]:
     """Declare a command ``body(tx, officer, ...)`` for operators with a role.
 
-    Raises OperatorRefused. ``audit_action``: the action to record in the audit log. The command's first argument is its
-    subject.
+    Raises OperatorRefused. ``audit_action``: the action to record in the audit log. The command's first argument is the
+    subject of the audit log entry.
     """
 
     def declare(body: Body) -> Callable[..., None]:
@@ -99,7 +102,7 @@ def as_operator(role: OperatorRole, *, audit_action: str | None = None) -> Calla
 def as_administrator(body: Body) -> Callable[..., None]:
     """Declare a command ``body(tx, officer, ...)`` for administrators.
 
-    Raises OperatorRefused. Before the first operator is added, any account of the machine can run it.
+    Raises OperatorRefused. Until the first operator is added, any operating system account can run the command.
     """
 
     def run(command: Body) -> Output:
@@ -114,7 +117,7 @@ def as_administrator(body: Body) -> Callable[..., None]:
 
 @asynccontextmanager
 async def administrator_transaction(database: Database) -> AsyncIterator[tuple[Tx, Caller]]:
-    """A transaction with the administrator who runs the command. Raises OperatorRefused."""
+    """Open a transaction, with the administrator who runs the command. Raises OperatorRefused."""
     who = await administrator_lookup(database)
     async with database.write() as tx:
         yield tx, await who(tx)
@@ -122,7 +125,7 @@ async def administrator_transaction(database: Database) -> AsyncIterator[tuple[T
 
 @asynccontextmanager
 async def administrator_transaction_if(changes: bool, database: Database) -> AsyncIterator[tuple[Tx, Caller | None]]:
-    """A transaction. The caller must be an administrator if the command changes something."""
+    """Open a transaction. If the command changes something, the caller must be an administrator."""
     if changes:
         async with administrator_transaction(database) as (tx, officer):
             yield tx, officer
@@ -132,10 +135,10 @@ async def administrator_transaction_if(changes: bool, database: Database) -> Asy
 
 
 async def administrator_lookup(database: Database) -> Callable[[Tx], Awaitable[Caller]]:
-    """Ask for an administrator's token once, and return a function that authenticates that person in each transaction.
+    """Ask for an administrator's token once, and return a function that checks it in each transaction.
 
-    Until the first operator exists, the caller is the account of the operating system. Raises OperatorRefused if the
-    token is not accepted.
+    Until the first operator is added, the caller is the operating system account. Raises OperatorRefused if the token
+    is not valid.
     """
     async with database.read() as tx:
         known = await operators.has_any_operator(tx)
@@ -144,13 +147,16 @@ async def administrator_lookup(database: Database) -> Callable[[Tx], Awaitable[C
 
 async def _machine(tx: Tx) -> Caller:
     if not await operators.claim_first_operator(tx):
-        raise TokenRefused("An operator has just been added. Run the command again with an operator token.")
+        raise TokenRefused(
+            "Since this command started, the first operator has been added. Run the command again with an operator "
+            "token."
+        )
     return MACHINE
 
 
 @asynccontextmanager
 async def operator_transaction(database: Database, *roles: OperatorRole) -> AsyncIterator[tuple[Tx, Caller]]:
-    """A transaction with the operator who runs the command. Raises OperatorRefused."""
+    """Open a transaction, with the operator who runs the command. Raises OperatorRefused."""
     who = await _operator_lookup(database, *roles)
     async with database.write() as tx:
         yield tx, await who(tx)
@@ -178,7 +184,7 @@ def _token() -> str:
         return str(typer.prompt("Operator token", hide_input=True, err=True)).strip()
     where = f". {given.data_dir / 'sandbox.json'} contains the demo operators' tokens" if given.sandbox else ""
     raise TokenRefused(
-        f"This command needs an operator token: set {_SETTING}, or enter it at a terminal. "
+        f"This command needs an operator token. Set {_SETTING}, or enter the token at a terminal. "
         f"Create one at /operator/tokens{where}."
     )
 
@@ -186,10 +192,12 @@ def _token() -> str:
 async def require_approval(
     tx: Tx, officer: Caller, role: OperatorRole, action: str, subject: str, seen: bytes, note: str, scope: UUID
 ) -> ApprovedDecision | str:
-    """The approved decision, or a message if two-person approval is on and a second operator must still approve it.
+    """The approved decision, or a message if a second operator must still approve the decision.
 
-    ``seen``: a fingerprint of the evidence that was shown. Raises OperatorRefused if the first approval is by the same
-    operator.
+    Only requires two people if two-person approval is on.
+
+    ``seen``: a fingerprint of the evidence that was shown. Raises OperatorRefused if the same operator gave the first
+    approval.
     """
     if officer.person is None:
         return ApprovedDecision(officer.id, note)
@@ -200,10 +208,10 @@ async def require_approval(
 async def require_two_people(
     tx: Tx, officer: Caller, role: OperatorRole, action: str, subject: str, seen: bytes, note: str, scope: UUID
 ) -> ApprovedDecision | str:
-    """The approved decision, or a message if a second operator must still approve it.
+    """The approved decision, or a message if a second operator must still approve the decision.
 
     Always requires two people. ``seen``: a fingerprint of the evidence that was shown. Raises OperatorRefused if the
-    first approval is by the same operator.
+    same operator gave the first approval.
     """
     if officer.person is None:
         return ApprovedDecision(officer.id, note)
@@ -230,12 +238,12 @@ async def _decision_or_notice(
 
 
 async def ensure_independent_operator(tx: Tx, officer: Caller, *others: str | None) -> None:
-    """Raise OperatorRefused if the operator is not independent of the people who made the earlier decisions."""
+    """Raise OperatorRefused unless the operator is independent of everybody who made an earlier decision."""
     if officer.person is not None:
         await operators.ensure_independent_operator(tx, officer.person, [other for other in others if other])
 
 
 async def display_name_lookup(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
-    """A function that returns the display name of the person who made a decision."""
+    """Return a function that looks up the display name of the person who made a decision."""
     names = await operators.find_display_names(tx, deciders)
     return lambda by: f"{names[by]} ({by})" if by and by in names else by

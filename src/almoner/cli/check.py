@@ -31,9 +31,9 @@ def check(
 ) -> None:
     """Check that the settings of this deployment work.
 
-    Run this command before the first start and after every change. It checks the database, mail server, document
-    storage, Stripe and DNS, and explains how to fix any problems. It changes nothing, except that it writes a test file
-    and deletes it again. The exit status is 1 if a check fails.
+    Run this command before the first start and after every change of the settings. It checks the database, mail server,
+    document storage, Stripe and DNS, and explains how to fix any problems. The command writes a test file and deletes
+    it again, but changes nothing else. The exit status is 1 if a check fails.
     """
     given = settings.read_settings()
     with local.complete_settings(given) as complete:
@@ -58,7 +58,7 @@ def _print_result(one: CheckResult) -> None:
 
 
 async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
-    """The results of all checks that do not need a database connection."""
+    """Run all checks that do not need a database connection."""
     clock = BusinessClock(SystemClock())
 
     async def unknown() -> list[CheckResult]:
@@ -66,7 +66,12 @@ async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
             CheckResult("settings", "warning", sentence, "Correct or remove it.")
             for sentence in settings.unknown_settings()
         ] + [
-            CheckResult("settings", "failed", sentence, "Correct the file, or let the account of the service read it.")
+            CheckResult(
+                "settings",
+                "failed",
+                sentence,
+                "Correct the file, or give the account of the service permission to read the file.",
+            )
             for sentence in _unusable_files(given, clock)
         ] or [CheckResult("settings", "ok", "complete, and none is unknown")]
 
@@ -90,7 +95,10 @@ async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
 
 
 def _unusable_files(given: Settings, clock: BusinessClock) -> list[str]:
-    """The problems of files that the settings name. With them, no server or worker starts."""
+    """Check the files that the settings refer to.
+
+    Servers and workers do not start if one of these files has a problem.
+    """
     problems: list[str] = []
     receivers = settings.build_deployment(given, clock).receivers
     for read in (
@@ -113,7 +121,10 @@ def _describe_database(settings: Settings, report: inspection.DatabaseReport) ->
         advice = "Run `almoner migrate` as the role that owns the tables."
         results.append(CheckResult("database rights", "failed", f"{report.role} has no rights to {named}", advice))
     elif report.is_owner and not settings.sandbox:
-        advice = "Use the role almoner_app in ALMONER_DATABASE_URL, so that the service cannot alter table definitions."
+        advice = (
+            "Connect with the role almoner_app in ALMONER_DATABASE_URL, so that the service cannot alter table "
+            "definitions."
+        )
         results.append(CheckResult("database rights", "warning", f"{report.role} owns the tables", advice))
     else:
         results.append(CheckResult("database rights", "ok", f"{report.role} may use the tables"))
@@ -122,7 +133,8 @@ def _describe_database(settings: Settings, report: inspection.DatabaseReport) ->
         f"max_connections {report.max_connections}, ALMONER_DATABASE_POOL {settings.database_pool}, {report.encoding}"
     )
     advice = (
-        "Increase max_connections in PostgreSQL, or reduce ALMONER_DATABASE_POOL. The database encoding must be UTF8."
+        "Increase max_connections in PostgreSQL, or reduce ALMONER_DATABASE_POOL. Also make sure that the database "
+        "encoding is UTF8."
     )
     results.append(CheckResult("database settings", "ok" if fits else "failed", found, advice))
     ahead = abs(report.clock_seconds)
@@ -134,13 +146,13 @@ def _describe_database(settings: Settings, report: inspection.DatabaseReport) ->
         False: ("failed", "not the one that the database was written with"),
         None: ("skipped", "no process has started yet"),
     }[report.key_matches]
-    advice = "Set ALMONER_MASTER_KEY to the master key that was used when the database was created."
+    advice = "Set ALMONER_MASTER_KEY to the master key with which the database was created."
     results.append(CheckResult("master key", key[0], key[1], advice))  # type: ignore[arg-type]
     return results
 
 
 def _data_results(results: list[CheckResult]) -> list[CheckResult]:
-    """The self-checks of registers and watch lists. Skipped if the database cannot be used."""
+    """Run the self-checks of registers and watch lists. They are skipped if the database cannot be used."""
     if any(one.name in ("database", "database rights", "master key") and one.status == "failed" for one in results):
         return [CheckResult("registers and watch lists", "skipped", "the database cannot be used")]
     outcome = run_with_database(lambda database: selfcheck.run_selfcheck(database, _DATA))

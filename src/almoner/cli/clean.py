@@ -27,9 +27,9 @@ _OURS = (
 
 
 def clean() -> None:
-    """Delete the sandbox's data.
+    """Delete the data of the sandbox: its embedded database, sandbox.json, secrets, logs and stored files.
 
-    Deletes the embedded database, sandbox.json, secrets, logs and stored files. No other database is changed.
+    No other database is changed.
     """
     given = settings.read_settings()
     if not given.data_dir.exists():
@@ -40,7 +40,7 @@ def clean() -> None:
         _empty(folder)
         with suppress(OSError):
             folder.rmdir()
-        typer.echo(f"Deleted the sandbox's data from {folder}")
+        typer.echo(f"Deleted the data of the sandbox in {folder}")
 
 
 def _empty(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Limits on client connections: their number, the size of request headers and minimum transfer rates."""
+"""Limits on client connections: the number of connections, the size of request headers and minimum transfer rates."""
 
 import asyncio
 import re
@@ -31,7 +31,7 @@ REST_SECONDS: Final = 75.0  # seconds between a response and the next request
 
 
 def request_head_violation(version: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
-    """The RFC 9112 rule that the request headers violate, if any."""
+    """The RFC 9112 rule that the request headers violate, or None."""
     if version not in _VERSIONS:
         return f"HTTP/{version} is not spoken here; use HTTP/1.1"
     host, coding = None, b""
@@ -51,7 +51,7 @@ def request_head_violation(version: str, headers: Sequence[tuple[bytes, bytes]])
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """The limits that apply to one process."""
+    """The connection limits of one process."""
 
     connections: int
     per_address: int
@@ -61,7 +61,10 @@ class ConnectionLimits:
 
     @classmethod
     def for_this_process(cls) -> Self:
-        """Limits based on the file descriptors: half are for connections, and half of those for any one address."""
+        """Derive the limits from the maximum number of open files.
+
+        Half of the file descriptors are for connections, and one address can use half of those.
+        """
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = 2 * _MOST_CONNECTIONS
         with suppress(ValueError, OSError):  # keep the current limit if it cannot be raised
@@ -107,11 +110,14 @@ class OpenConnections:
                 del self._peers[near]
 
     def await_first_request(self) -> bool:
-        """Wait for the first request of new connections. Returns whether any connection has not sent a request yet."""
+        """Wait for the first request on new connections.
+
+        Returns whether there are still connections without a request.
+        """
         return any(not protocol.has_asked for peer in self._peers.values() for protocol in peer)
 
     def close_overdue(self, now: float) -> None:
-        """Close connections that have exceeded their time limits. ``now``: the event loop's time."""
+        """Close connections that have exceeded a time limit. ``now``: the event loop's time."""
         for protocol in [protocol for peer in self._peers.values() for protocol in peer]:
             if protocol.is_overdue(now):
                 protocol.transport.abort()
@@ -125,7 +131,10 @@ class OpenConnections:
         return self._end(last)
 
     def _end_slowest(self, protocols: "Iterable[ConnectionLimitedHttpProtocol]") -> bool:
-        """Close the connection with the slowest incoming body. Only a limited number of connections are compared."""
+        """Close the connection with the slowest incoming request body.
+
+        Only a limited number of connections are compared.
+        """
         looked_at = islice(protocols, _MOST_COMPARED)
         rates = {protocol: rate for protocol in looked_at if (rate := protocol.body_rate) is not None}
         return self._end(min(rates, key=rates.__getitem__, default=None))
@@ -169,19 +178,19 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request is in progress."""
+        """Whether the connection has a request in progress."""
         return not getattr(self.cycle, "response_complete", True)
 
     @property
     def is_awaiting_head(self) -> bool:
-        """Whether the headers of the next request have not been received completely."""
+        """Whether the headers of the next request are still incomplete."""
         return self.since is not None and not self._in_body
 
     @property
     def body_rate(self) -> float | None:
         """The transfer rate of the request body in bytes per second.
 
-        None if there is no body, or if it is too early to tell.
+        None if there is no body, or if the transfer has only just started.
         """
         if not self._in_body or self.since is None or (elapsed := self.loop.time() - self.since) < _RATED_SECONDS:
             return None
@@ -202,7 +211,7 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Process received data, within the size limits for headers and chunk metadata."""
+        """Process received data, and enforce the size limits for headers and chunk metadata."""
         if self.since is None:
             self.since, self._resting_since = self.loop.time(), None
         self._received += len(data)
@@ -222,7 +231,7 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
         self._aimless = 0 if self._advanced else self._aimless + len(data)
 
     def on_headers_complete(self) -> None:
-        """All headers of the request have been received."""
+        """Called when all headers of the request have been received."""
         self._violation = request_head_violation(self.parser.get_http_version(), self.headers)
         if self._violation is not None:
             raise ValueError(self._violation)  # the parser passes it on as an error of its own
@@ -231,7 +240,7 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Process a part of the request body."""
+        """Process a received part of the request body."""
         self._advanced = True
         super().on_body(body)
 
@@ -241,9 +250,9 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """The response is complete.
+        """Called when the response is complete. uvicorn starts a timer for each connection.
 
-        Unlike uvicorn, which starts a timer for each connection, a shared periodic check closes idle connections.
+        Here, a shared periodic check closes idle connections instead.
         """
         self.server_state.total_requests += 1
         if self.transport.is_closing():
@@ -263,7 +272,7 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
         return self._resting_since is not None and now - self._resting_since >= REST_SECONDS
 
     def is_overdue(self, now: float) -> bool:
-        """Whether the client is too slow: at sending the head, at sending the body, or at reading the response."""
+        """Whether the client is too slow to send the headers or the body, or to read the response."""
         unread = self.transport.get_write_buffer_size()
         if not unread or unread != self._unread[0]:
             self._unread = (unread, now)
@@ -283,7 +292,7 @@ class ConnectionLimitedHttpProtocol(WriteCoalescingHttpProtocol):
     def _refuse(self, problem: Problem) -> None:
         """Send a response and close the connection.
 
-        Further data is discarded for a while, so that the client can read the response.
+        Incoming data is discarded for a while first, so that the client can read the response.
         """
         self._refused, self._in_body, self.since = True, False, self.loop.time()
         if self.is_busy:

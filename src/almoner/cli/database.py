@@ -1,4 +1,4 @@
-"""Open the database for a command."""
+"""Open the database, and run commands in transactions."""
 
 import asyncio
 import inspect
@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 Body = Callable[..., Awaitable[Output]]
 """The body of a command.
 
-Its arguments are the values from the decorator and the command line; it returns the output.
+Its arguments are the values from the decorator and from the command line. It returns the output.
 """
 
 _JSON: Final = inspect.Parameter(
@@ -38,7 +38,7 @@ _JSON: Final = inspect.Parameter(
 def declare_command(body: Body, given: int, run: Callable[[Body], Output]) -> Callable[..., None]:
     """Build a Typer command from ``body``.
 
-    ``run`` supplies its first ``given`` arguments. The result of ``body`` is printed after ``run`` has finished, so
+    ``run`` supplies the first ``given`` arguments of ``body``. The result is printed after ``run`` has finished, so
     that uncommitted changes are never reported as done.
     """
     signature = inspect.signature(body, eval_str=True)
@@ -76,13 +76,13 @@ def run_with_database(use: Callable[[Database], Awaitable[Result]]) -> Result:
 
 
 def run_with_database_state(use: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
-    """Like ``run_with_database``, but also tells the function whether the database is a restored copy."""
+    """Like ``run_with_database``, but also passes to the function whether the database is a restored copy."""
     with local.complete_settings(settings.read_settings()) as complete:
         return asyncio.run(use_database(complete, use))
 
 
 def run_in_transaction(use: Callable[[Tx], Awaitable[Result]]) -> Result:
-    """Run a function in one transaction."""
+    """Run a function in one database transaction."""
 
     async def inside(database: Database) -> Result:
         async with database.write() as tx:
@@ -92,7 +92,7 @@ def run_in_transaction(use: Callable[[Tx], Awaitable[Result]]) -> Result:
 
 
 async def use_database(complete: Settings, use: Callable[[Database, CopyFinding], Awaitable[Result]]) -> Result:
-    """Open the configured database and pass it to a function, with the information whether the database is a copy."""
+    """Open the configured database and pass it to a function, together with whether the database is a restored copy."""
     (await migrations.state(complete.dsn)).refuse_unless_usable()
     clock = BusinessClock(SystemClock())
     database = await transactions.open_database(complete.dsn, build_deployment(complete, clock), size=1)

@@ -1,4 +1,4 @@
-"""Create the sandbox's two demo partners, and ``sandbox.json`` with their API keys and URLs (architecture 6)."""
+"""Create the sandbox's two demo partners, and the file ``sandbox.json`` with their API keys and URLs."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _FIRST_SCOPES = frozenset({"*", "sandbox_clock"})
 
 
 def read_sandbox_file(file: Path) -> dict[str, Any]:
-    """Read the file that an earlier start wrote."""
+    """Read the sandbox.json file that an earlier start wrote."""
     return dict(json.loads(file.read_text())) if file.exists() else {}
 
 
@@ -67,7 +67,7 @@ async def _partner(tx: Tx, name: str) -> PartnerAccount:
 async def _key(
     tx: Tx, account: PartnerAccount, kind: Kind, known: str | None, scopes: frozenset[str] = frozenset()
 ) -> str:
-    """The existing secret if it is still valid for this account, otherwise a new one."""
+    """The existing secret if it is still valid for this partner, or else a new secret."""
     if known is not None:
         key = await keys.find_by_secret(tx, known)
         if key is not None and key.partner_id == account.id and key.kind == kind:

@@ -1,4 +1,4 @@
-"""Create the sandbox's demo users, whose passwords and other credentials are in ``sandbox.json``."""
+"""Create the sandbox's demo users. Their passwords and other credentials are in ``sandbox.json``."""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -21,12 +21,12 @@ from almoner.platform.audit import log as audit
 from almoner.platform.database.transactions import Database, Partner
 
 Login = dict[str, Any]
-"""A demo user in sandbox.json: userName, password, totpSecret, url and roles, and the token of an operator."""
+"""The data of a demo user in sandbox.json, such as the password and roles. Operators also have a token."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoPerson:
-    """A demo user. ``user_name``: also the email address. ``app``: whether the user has an authenticator app."""
+    """A demo user. ``user_name`` is also the email address. ``app``: whether the user has an authenticator app."""
 
     user_name: str
     name: str
@@ -47,12 +47,12 @@ _DEMO_MEMBERS: Final = (
 
 
 async def ensure_member_logins(db: Database, partner: Partner, known: Sequence[Login]) -> list[Login]:
-    """The demo members of a partner. Existing logins are kept if they still work."""
+    """Create the demo members of a partner. Existing credentials are kept if they still work."""
     return [(await ensure_login(db, member_realm(partner), demo, known))[1] for demo in _DEMO_MEMBERS]
 
 
 async def ensure_operator_logins(db: Database, known: Sequence[Login]) -> list[Login]:
-    """The demo operators. Existing logins are kept if they still work."""
+    """Create the demo operators. Existing credentials are kept if they still work."""
     logins = []
     for demo in _DEMO_OPERATORS:
         person, login = await ensure_login(db, OPERATORS, demo, known)
@@ -62,7 +62,7 @@ async def ensure_operator_logins(db: Database, known: Sequence[Login]) -> list[L
 
 
 async def ensure_login(db: Database, realm: Realm, demo: DemoPerson, known: Sequence[Login]) -> tuple[Person, Login]:
-    """Create a demo user with a password, and with an authenticator app if the demo user has one."""
+    """Create a demo user with a password and, if ``app`` is set, an authenticator app."""
     async with db.write() as tx:
         person = await people.find_by_user_name(tx, realm, demo.user_name)
         if person is None:
@@ -101,7 +101,7 @@ async def _set_password(db: Database, person: Person, password: str) -> None:
 
 
 async def _add_app(db: Database, person: Person) -> str:
-    """Replace an authenticator app whose secret is not known."""
+    """Replace an authenticator app if its secret is not in sandbox.json."""
     async with db.write() as tx:
         await credentials.remove_second_factors(tx, person)
         secret = (await authenticators.begin_setup(tx, person, "Almoner")).secret.replace(" ", "")

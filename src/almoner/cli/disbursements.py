@@ -56,7 +56,7 @@ _SHOWN: Final = 100
 
 
 def disbursement_rules() -> DisbursementRules:
-    """The rules for disbursements, such as the minimum amount, from the settings."""
+    """Read the rules for disbursements from the settings, such as the minimum amount."""
     return DisbursementRules(settings.read_settings().disbursement_min_donations)
 
 
@@ -65,8 +65,8 @@ def disbursement_rules() -> DisbursementRules:
 async def run_disbursements(database: Database) -> Output:
     """Send all disbursements that are ready.
 
-    Shows which disbursements are still waiting, and why. In the sandbox, disbursements are confirmed immediately. In
-    production, record the bank's confirmation with `almoner disbursements confirm`.
+    The command also lists disbursements that cannot be sent yet, with the reasons. In the sandbox, disbursements are
+    confirmed immediately. In production, record the bank's confirmation with `almoner disbursements confirm`.
     """
     line = ProgressLine()
     async with operator_transaction(database, "finance") as (_, officer):
@@ -147,12 +147,15 @@ async def show(
     disbursement: DisbursementId,
     csv_file: Annotated[
         Path | None,
-        typer.Option("--csv", help="Write all donations to this CSV file, which you can send to the nonprofit."),
+        typer.Option(
+            "--csv",
+            help="Write all donations of the disbursement to this CSV file, which you can send to the nonprofit.",
+        ),
     ] = None,
 ) -> Output:
     """Show a disbursement and its donations.
 
-    The list of donations includes donors' messages to the nonprofit, and the names of donors who did not give
+    The list of donations includes donors' messages to the nonprofit, and the names of donors who did not donate
     anonymously.
     """
     async with database.read() as tx:
@@ -244,14 +247,17 @@ async def confirm(
     disbursement: DisbursementId,
     note: Annotated[
         str | None,
-        typer.Option("--note", help="Where you saw that the bank had paid. Required if two people must confirm."),
+        typer.Option(
+            "--note",
+            help="Evidence that the bank has paid, such as where you saw it. Required if two people must confirm.",
+        ),
     ] = None,
 ) -> Output:
     """Record that the bank has paid a disbursement.
 
-    The status of its donations becomes DISBURSED. If the disbursement is in a released payment file, one finance
-    operator can confirm it. Otherwise, two finance operators must each run this command if the amount is above
-    `single_approval_limit` in the file set with ALMONER_BANK_ACCOUNTS. The default limit is 0.
+    The status of its donations becomes DISBURSED. If the disbursement is in a released payment file, or if its amount
+    is within the `single_approval_limit` in the file set with ALMONER_BANK_ACCOUNTS, one finance operator can confirm
+    it. Otherwise, two finance operators must each run this command. The default limit is 0.
     """
     reported = (note or "").strip()[:MAX_NOTE_LENGTH] or None
     payout_id = _id(database, disbursement)
@@ -275,7 +281,10 @@ async def confirm(
 async def _payment_confirmation(
     tx: Tx, officer: Caller, payout_id: UUID, note: str | None
 ) -> PaymentConfirmation | str | None:
-    """The confirmation to record. None if the payment file is sufficient, a message if a second person must confirm."""
+    """The confirmation to record, or None if the payment file is sufficient.
+
+    A message if a second person must confirm.
+    """
     needed = await payment_files.required_confirmation(tx, payout_id, _own_accounts())
     if needed.people == 0:
         return None
@@ -299,7 +308,7 @@ async def _payment_confirmation(
 
 
 def _own_accounts() -> Mapping[str, OwnAccount]:
-    """Our bank accounts by currency, with the amount up to which one person may confirm."""
+    """Our bank accounts by currency. Each has a limit up to which one person may confirm a disbursement."""
     file = settings.read_settings().bank_accounts
     return payment_files.load_own_accounts(file) if file else {}
 
@@ -309,11 +318,11 @@ def _own_accounts() -> Mapping[str, OwnAccount]:
 async def mark_returned(
     database: Database,
     disbursement: DisbursementId,
-    reason: Annotated[str, typer.Option(help=f"Reason given by the bank (up to {MAX_REASON_LENGTH} characters).")],
+    reason: Annotated[str, typer.Option(help=f"Reason that the bank gave (up to {MAX_REASON_LENGTH} characters).")],
 ) -> Output:
     """Record that the bank returned a disbursement.
 
-    You can also use this command for a disbursement that was never sent. The donations are added to the next
+    You can also use this command for a disbursement that the bank never sent. The donations are added to the next
     disbursement, which is put on hold.
     """
     payout_id = _id(database, disbursement)
@@ -331,7 +340,8 @@ async def mark_returned(
 
 OrganisationId = Annotated[str, typer.Argument(help="Organisation ID.")]
 PartnerId = Annotated[
-    str | None, typer.Option("--partner", help="Apply to this partner's donations only. Default: all partners.")
+    str | None,
+    typer.Option("--partner", help="Apply the hold only to donations through this partner. Default: all partners."),
 ]
 
 
@@ -358,9 +368,9 @@ async def release_holds(
 ) -> str:
     """Release all holds on an organisation.
 
-    The next `almoner disbursements run` sends the disbursements. The person who placed a hold cannot release it on
-    their own. If two-person approval is on, as it is by default in production, two finance operators must each run this
-    command.
+    The next `almoner disbursements run` sends the disbursements that were on hold. The person who placed a hold cannot
+    release it alone. If two-person approval is on, as it is by default in production, two finance operators must each
+    run this command.
     """
     reported = note.strip()
     whose = f" for {partner}" if partner else ""
@@ -387,7 +397,7 @@ async def release_holds(
 
 
 def _parse_partner_and_nonprofit(tx: Tx, partner: str | None, organisation: str) -> tuple[Partner | AllPartners, UUID]:
-    """The partner and the nonprofit of a hold: this partner's donations to this nonprofit are held."""
+    """The partner and the nonprofit of a hold, which blocks the partner's donations to the nonprofit."""
     scope = Partner(parse_id(tx, "partner", partner)) if partner else ALL_PARTNERS
     return scope, parse_id(tx, "organisation", organisation)
 
@@ -398,7 +408,7 @@ def _audited(scope: Partner | AllPartners) -> UUID:
 
 @contextmanager
 def _explain_unknown_organisation(organisation: str) -> Iterator[None]:
-    """Raise an error that names the unknown organisation."""
+    """Raise an error if the organisation does not exist. The message names the organisation."""
     try:
         yield
     except NotFound:
@@ -428,7 +438,7 @@ async def list_holds(tx: Tx) -> Table:
 
 @contextmanager
 def _explain_unknown_disbursement(disbursement: str) -> Iterator[None]:
-    """Raise an error that names the unknown disbursement."""
+    """Raise an error if the disbursement does not exist. The message names the disbursement."""
     try:
         yield
     except NotFound:

@@ -58,7 +58,7 @@ async def list_disputes(
 @commands.command("show")
 @in_transaction
 async def show(tx: Tx, dispute: DisputeId) -> Output:
-    """Show a dispute and who bears the loss."""
+    """Show a dispute, and who absorbs the loss."""
     one = await disputes.get(tx, parse_id(tx, _TYPE, dispute))
     by = await display_name_lookup(tx, [one.decided_by])
     facts: list[tuple[str, object]] = [
@@ -121,10 +121,7 @@ async def _record_outcome(tx: Tx, officer: Caller, dispute: str, outcome: Outcom
 @commands.command("refresh")
 @as_operator("finance", audit_action="dispute.refreshed")
 async def refresh(tx: Tx, _officer: Caller, dispute: DisputeId) -> str:
-    """Fetch a dispute's status from the payment provider.
-
-    A worker also does this automatically every day.
-    """
+    """Fetch a dispute's status from the payment provider. A background worker also does this every day."""
     found = await disputes.get(tx, parse_id(tx, _TYPE, dispute))
     await disputes.enqueue_refresh(tx, found.provider_payment)
-    return "A worker will fetch the status from the provider."
+    return "A background worker will fetch the status from the payment provider."

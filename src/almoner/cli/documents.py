@@ -15,15 +15,15 @@ from almoner.platform.database.transactions import Database
 from almoner.platform.files.storage import BlobStore
 from almoner.validation.applications.documents import service as documents
 
-commands = typer.Typer(help="Restore files of deleted documents from the trash.", no_args_is_help=True)
+commands = typer.Typer(help="List and restore files of deleted documents in the trash.", no_args_is_help=True)
 
 
 @commands.command("trash")
 @with_database
 async def list_trash(database: Database) -> Table:
-    """List files in the trash.
+    """List document files in the trash.
 
-    These files no longer belong to a document. Each file is deleted after 30 days.
+    A file is in the trash if its document's record was deleted. Files are deleted from the trash after 30 days.
     """
     trashed = [one async for one in _blobs(database).list_trashed()]
     trashed.sort(key=lambda one: (one.data_date, one.key))
@@ -35,7 +35,7 @@ async def list_trash(database: Database) -> Table:
 async def restore_file(
     database: Database, key: Annotated[str, typer.Argument(help="File key, from `almoner documents trash`.")]
 ) -> str:
-    """Restore a file from the trash.
+    """Restore a document file from the trash.
 
     Before you run this command, restore the document's record in the database.
     """

@@ -28,9 +28,9 @@ Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.
 @commands.command("run")
 @with_database
 async def create_requests(database: Database) -> Output:
-    """Create donation requests for completed periods.
+    """Create donation requests (invoices to partners) for completed periods.
 
-    A worker also does this automatically every day after midnight UTC.
+    A background worker also does this automatically every day after midnight UTC.
     """
     async with operator_transaction(database, "finance") as (_, officer):
         pass  # check the operator before creating anything
@@ -82,13 +82,13 @@ async def record_payment(
     money: Annotated[str, typer.Argument(metavar="AMOUNT", help="Amount received, such as 1234.50.")],
     currency: Annotated[str, typer.Argument(help="Currency, such as GBP.")],
     bank_reference: Annotated[
-        str, typer.Option(help=f"Bank's reference for the payment (up to {MAX_BANK_REFERENCE} characters).")
+        str, typer.Option(help=f"Bank's reference of the payment (up to {MAX_BANK_REFERENCE} characters).")
     ],
 ) -> Output:
     """Record a partner's payment of a donation request.
 
-    The payment is allocated to the donations of the request, oldest first. An overpayment is held until you apply or
-    return it.
+    The payment is allocated to the donations in the request, oldest first. An overpayment stays unallocated until you
+    apply or return it.
     """
     paid = parse_amount(money, currency)
     async with operator_transaction(database, "finance") as (tx, officer):
@@ -118,7 +118,8 @@ async def record_payment(
     if made.overpaid_minor:
         over = format_amount(Money(made.overpaid_minor, made.money.currency))
         parts.append(
-            f"This includes an overpayment of {over}, which is held: see `almoner donation-requests overpayments`."
+            f"The payment includes an overpayment of {over}, which is held: see `almoner donation-requests "
+            "overpayments`."
         )
     return parts
 
@@ -162,10 +163,7 @@ async def apply_overpayment(
     request: Annotated[str, typer.Argument(help="Reference or ID of another donation request for the same partner.")],
     note: Note,
 ) -> Output:
-    """Apply an overpayment to another donation request.
-
-    Both donation requests must belong to the same partner. The remaining amount, if any, stays unallocated.
-    """
+    """Apply an overpayment to another donation request of the same partner. Any remaining amount stays unallocated."""
     async with operator_transaction(database, "finance") as (tx, officer):
         payment_id, request_id = parse_id(tx, "requestpayment", payment), await _request_id(tx, request)
 
@@ -206,7 +204,7 @@ async def return_overpayment(
 ) -> Output:
     """Record that you returned an overpayment.
 
-    Use this command after you have returned the money to the partner by bank transfer.
+    Run this command after you have sent the money back to the partner by bank transfer.
     """
     reported = note.strip()
     try:

@@ -23,7 +23,7 @@ async def reassign(
     tx: Tx,
     officer: Caller,
     donation: Annotated[str, typer.Argument(help="ID of a donation with the status RECEIVED_PAYMENT.")],
-    organisation: Annotated[str, typer.Argument(help="ID of the new organisation.")],
+    organisation: Annotated[str, typer.Argument(help="ID of the organisation that receives the donation instead.")],
     reason: Annotated[ReassignmentGround, typer.Option(help="Reason given to the donor.")],
     note: Annotated[str, typer.Option(help=f"Evidence for the decision (up to {MAX_REASON_LENGTH} characters).")],
 ) -> Output:

@@ -52,12 +52,11 @@ async def resend(
 ) -> str:
     """Send an email again.
 
-    Use this command once the mail server works again or the address has been corrected. The email goes to the current
-    address.
+    Use this command after the mail server or the address has been fixed. The email is sent to the current address.
     """
     try:
         await notifications.resend(tx, parse_id(tx, _TYPE, email))
     except NoSuchUndeliverableEmail:
         raise typer.BadParameter(f"{email} is not in `almoner emails list`") from None
     await officer.record_audit_entry(tx, audit.DEPLOYMENT, "email.resent", email)
-    return "A worker will send the email again."
+    return "A background worker will send the email again."

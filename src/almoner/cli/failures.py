@@ -1,4 +1,4 @@
-"""One-line error messages that say what to do. Imported only when a command fails."""
+"""One-line error messages that explain what to do. This module is imported only when a command fails."""
 
 import errno
 import socket
@@ -82,7 +82,7 @@ _LISTED: dict[type[BaseException], str] = {
 
 
 def explain_error(error: BaseException) -> str | None:
-    """Explain an error and what to do about it. None for a bug, which is shown with its traceback."""
+    """Explain an error and what to do about it. None if the error is a bug, which is shown with its traceback."""
     if isinstance(error, BaseExceptionGroup):
         reported = [explain_error(one) for one in error.exceptions]
         return reported[0] if all(reported) else None
@@ -199,7 +199,7 @@ _DATABASE_SENTENCES: Final[Sequence[tuple[tuple[type[BaseException], ...], str, 
         "{database} cannot be reached ({text}): start it, or fix the address.",
     ),
 )
-"""How to explain an error: its classes, text that it contains, and what to do."""
+"""How to recognise an error, by its classes and a text in its message, and what to do about it."""
 
 
 def _database(error: BaseException) -> str:

@@ -27,10 +27,10 @@ async def cancel_declaration(
     declaration: Annotated[str, typer.Argument(help="Declaration ID.")],
     since: Annotated[
         str | None,
-        typer.Option("--from", help="Date or time from which the declaration no longer applies. Default: now."),
+        typer.Option("--from", help="Date or time from which the declaration is cancelled. Default: now."),
     ] = None,
 ) -> Output:
-    """Record that a donor cancelled a declaration."""
+    """Record that a donor cancelled a Gift Aid declaration."""
     begins = _moment(since)
     try:
         cancelled = await gift_aid_claims.cancel_declaration(tx, parse_id(tx, "giftaid", declaration), begins)

@@ -33,7 +33,7 @@ Found = TypeVar("Found")
 
 _TYPE: Final = gift_aid_claims.ID_TYPE
 _SHOWN: Final = 20
-"""Maximum number of excluded donations to print. Further ones are only counted."""
+"""Maximum number of excluded donations to print. Further donations are only counted."""
 
 ClaimId = Annotated[str, typer.Argument(help="Claim ID, from `almoner gift-aid claims list`.")]
 Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")]
@@ -52,16 +52,16 @@ async def draft_claim(
         str | None, typer.Option(help="Include only donations made before this date or time (UTC). Default: now.")
     ] = None,
     year_end: Annotated[
-        str, typer.Option(help="Last day of the charity's accounting year, as MM-DD. Use 04-05 for a trust.")
+        str, typer.Option(help="Last day of the charity's financial year, as MM-DD. Use 04-05 for a trust.")
     ] = "04-05",
     aggregate: Annotated[
         bool,
         typer.Option("--aggregate", help="Combine donations of up to 20 GBP each into one row without donor names."),
     ] = False,
 ) -> Output:
-    """Draft a claim for a charity.
+    """Draft a Gift Aid claim for a charity.
 
-    Donations that HMRC would reject are not included in the claim. The command lists these donations and the reasons.
+    The claim does not include donations that HMRC would reject. The command lists these donations with the reasons.
     """
     year = _year_end(year_end)
     charity = parse_id(tx, "organisation", organisation)
@@ -76,7 +76,7 @@ async def draft_claim(
     if len(created.left_out) > _SHOWN:
         parts.append(f"{len(created.left_out) - _SHOWN:,} more are left out. Fix these first.")
     if created.claim is None:
-        parts.append("No donations can be claimed.")
+        parts.append("There are no donations to claim Gift Aid on.")
     else:
         claim_id = tx.ids.text(_TYPE, created.claim.id)
         await officer.record_audit_entry(
@@ -142,7 +142,7 @@ async def list_claims(tx: Tx, organisation: Charity = None, limit: Limit = 50) -
 async def list_adjustments(tx: Tx, organisation: Charity = None, limit: Limit = 50) -> Table:
     """List adjustments to claims, newest first.
 
-    An adjustment is recorded if a claimed donation is refunded or reassigned, or if its declaration no longer applies.
+    An adjustment is recorded if a claimed donation is refunded or reassigned, or if its declaration is cancelled.
     """
     whose = None if organisation is None else parse_id(tx, "organisation", organisation)
     return Table(
@@ -195,7 +195,7 @@ async def mark_submitted(
 ) -> str:
     """Record that you submitted a claim to HMRC.
 
-    Donations refunded since the claim was drafted are deducted from the next claim.
+    Donations that were refunded after the claim was drafted are deducted from the next claim.
     """
     claim_id = parse_id(tx, _TYPE, claim)
     return await _moved(claim, gift_aid_claims.mark_submitted(tx, claim_id, reference.strip(), by=officer.id))

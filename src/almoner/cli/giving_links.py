@@ -22,7 +22,7 @@ OrganisationId = Annotated[str, typer.Argument(help="Organisation ID.")]
 async def list_refusals(
     tx: Tx, limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 50
 ) -> Table:
-    """List nonprofits that have opted out, newest first."""
+    """List nonprofits that have opted out of giving links, newest first."""
     found = await giving_links.list_refusals(tx, limit)
     names = await organisations.readable_names(tx, ALL_PARTNERS, [one.organisation_id for one in found])
     by = await display_name_lookup(tx, [one.refused_by for one in found])
@@ -46,8 +46,8 @@ async def list_refusals(
 async def block_nonprofit(tx: Tx, officer: Caller, organisation: OrganisationId, note: Note) -> str:
     """Stop donations to a nonprofit through giving links.
 
-    New giving links cannot be created for the nonprofit, and existing links no longer offer it. Donation sessions are
-    not affected.
+    No new giving links can be created for the nonprofit, and existing giving links no longer offer it. Donation
+    sessions are not affected.
     """
     found = parse_id(tx, "organisation", organisation)
     if not await giving_links.block_nonprofit(tx, found, note.strip(), officer.id):

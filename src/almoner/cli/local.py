@@ -1,4 +1,4 @@
-"""Run the sandbox on one machine: generate its secrets and manage its embedded database."""
+"""Run the sandbox on one machine, with generated secrets and an embedded database."""
 
 import asyncio
 import errno
@@ -35,7 +35,7 @@ class SandboxSecrets:
 
     @classmethod
     def load_or_create(cls, folder: Path) -> Self:
-        """Load the secrets of a folder, or create them the first time."""
+        """Load the secrets from a folder. If the folder has no secrets yet, generate them."""
         file = folder / "secrets.json"
         if file.exists():
             return cls(**json.loads(file.read_text()))
@@ -62,7 +62,7 @@ def write_private_json(file: Path, content: dict[str, Any]) -> None:
 
 
 def ensure_folders(settings: Settings, role: Role) -> None:
-    """Create the folders that the role writes to. Raises UnsafeSettings if a folder cannot be used."""
+    """Create the folders that this process writes to. Raises UnsafeSettings if a folder cannot be used."""
     folders = {"DATA_DIR": settings.data_dir}
     if settings.audit_heads is not None:
         folders["AUDIT_HEADS"] = settings.audit_heads
@@ -121,7 +121,7 @@ async def keep_database_running(settings: Settings, stop: asyncio.Event) -> None
 
 
 async def _create_database_and_roles(server: postgres.PostgresServer, own: SandboxSecrets) -> None:
-    """Create the database, the role that owns the tables, and the role of the service (architecture 5)."""
+    """Create the database, the role that owns the tables, and the role of the service. See architecture 5."""
     connection = await asyncpg.connect(server.superuser_url())
     try:
         for role, password in ((_OWNER_ROLE, own.owner_password), (APP_ROLE, own.app_password)):

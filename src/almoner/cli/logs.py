@@ -1,4 +1,4 @@
-"""Configure logging: one JSON object per line, for our own code and for libraries."""
+"""Configure logging for our own code and for libraries. Each log line is a JSON object."""
 
 import errno
 import logging
@@ -18,7 +18,7 @@ _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARN
 
 
 class _Lines(logging.Handler):
-    """Writes log records of libraries such as uvicorn, asyncio and aiohttp."""
+    """Writes the log records of libraries such as uvicorn, asyncio and aiohttp as JSON."""
 
     def __init__(self, write: LogLineWriter) -> None:
         super().__init__()
@@ -75,9 +75,9 @@ class LogFile:
         self._lines.close()
 
     def write(self, line: bytes) -> None:
-        """Append a line.
+        """Append a line, but never part of a line.
 
-        Never writes part of a line. Raises OSError if the disk is full, or if a new file cannot be created.
+        Raises OSError if the disk is full, or if a new file cannot be created.
         """
         if self._size and self._size + len(line) > self._largest:
             self._rotate()
@@ -106,7 +106,7 @@ class LogFile:
 
 
 def configure_logging(write: LogLineWriter, level: str) -> None:
-    """Send all log lines of at least this level to ``write``."""
+    """Pass all log lines of at least this level to ``write``."""
     logging.basicConfig(level=_LEVELS[level], handlers=[_Lines(write)], force=True)
     loggers.configure(
         processors=[

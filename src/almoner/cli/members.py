@@ -78,7 +78,7 @@ async def update(
     member: Member,
     name: Annotated[str | None, typer.Option(help="Full name.")] = None,
     email: Annotated[
-        str | None, typer.Option(help="New email address. The old address is notified of the change.")
+        str | None, typer.Option(help="New email address. We notify the old address of the change.")
     ] = None,
 ) -> str:
     """Change a member's name or email address.
@@ -103,10 +103,7 @@ async def set_roles(
     role: Roles = None,
     none: Annotated[bool, typer.Option("--none", help="Remove all roles granted to the member.")] = False,
 ) -> str:
-    """Replace the roles granted to a member.
-
-    Roles that the member has from SSO or from groups do not change.
-    """
+    """Replace the roles granted to a member. Roles that the member has through SSO or through groups do not change."""
     if none == bool(role):
         raise typer.BadParameter("give --role at least once, or --none")
     scope = await get_partner(tx, partner)
@@ -222,7 +219,7 @@ def _roles(typed: list[str] | None) -> list[MemberRole]:
 
 
 async def _invitation_message(tx: Tx, partner: Partner, officer: Caller, person: Person) -> str:
-    """The message for a new invitation, with the link if it may be shown."""
+    """The message about a new invitation, with the link if it may be shown."""
     member = tx.ids.text("member", person.id)
     await officer.record_audit_entry(tx, partner.id, "invitation.viewed", member)
     return member
@@ -245,5 +242,5 @@ def _columns(one: MembershipState) -> list[object]:
 def _invitation(member: str, link: str) -> Output:
     return [
         Fields([("member", member), ("invitation", link)]),
-        "We also emailed this link. It works once and expires in 7 days. You won't be able to see it again.",
+        "We also emailed this link. It works once and expires in 7 days. It will not be shown again.",
     ]

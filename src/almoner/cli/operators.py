@@ -23,12 +23,12 @@ from almoner.platform.database.transactions import Database, Tx
 
 commands = typer.Typer(help="Manage operators, their roles and tokens.", no_args_is_help=True)
 tokens = typer.Typer(help="Manage operators' personal tokens.", no_args_is_help=True)
-approvals = typer.Typer(help="Show actions that need a second operator.", no_args_is_help=True)
+approvals = typer.Typer(help="Show decisions that need the approval of a second operator.", no_args_is_help=True)
 commands.add_typer(tokens, name="tokens")
 
 
 class OnOff(StrEnum):
-    """The values ``on`` and ``off``."""
+    """The values ``on`` and ``off`` of an option."""
 
     ON = "on"
     OFF = "off"
@@ -64,8 +64,8 @@ async def add_operator(
 ) -> Output:
     """Add an operator and email them an invitation.
 
-    The first operator must be an administrator. The command also shows a personal token for the first operator. The
-    token is shown only once.
+    The first operator must be an administrator. For the first operator, the command also shows a personal token, which
+    is shown only once.
     """
     first = await operators.claim_first_operator(tx)
     if first and RoleName.ADMINISTRATOR not in role:
@@ -76,7 +76,7 @@ async def add_operator(
         return [Fields(fields), _INVITED]
     _, token = await operators.create_token(tx, officer.audit_context, person, "first")
     fields.append(("token", token))
-    return [Fields(fields), "Store the token now. You won't be able to see it again.", _INVITED]
+    return [Fields(fields), "Store the token now. It will not be shown again.", _INVITED]
 
 
 @commands.command("resend-invitation")
@@ -140,10 +140,7 @@ async def deactivate(tx: Tx, officer: Caller, operator: OperatorId) -> str:
 @commands.command("activate")
 @as_administrator
 async def activate(tx: Tx, officer: Caller, operator: OperatorId) -> str:
-    """Activate a deactivated operator.
-
-    The operator's previous tokens stay revoked.
-    """
+    """Reactivate a deactivated operator. The operator's previous tokens stay revoked."""
     return _operator_message(
         tx, await operators.activate(tx, officer.audit_context, await _id(tx, operator)), "is active"
     )
@@ -189,22 +186,22 @@ async def two_person_approval(
     switch: Annotated[
         OnOff | None,
         typer.Argument(
-            help="Turn the requirement for two operators on or off. Default: show the current setting.",
+            help="Turn two-person approval on or off. Default: show the current setting.",
             show_default=False,
         ),
     ] = None,
 ) -> str:
-    """Require two operators for approvals and releases.
+    """Turn two-person approval on or off.
 
-    Applies to approving verifications and to releasing holds on disbursements. By default, two operators are required
-    in production and one in the sandbox.
+    If it is on, two operators must approve a verification and release a hold on disbursements. By default, it is on in
+    production and off in the sandbox.
     """
     if switch is not None:
         async with administrator_transaction(database) as (tx, officer):
             await operators.set_dual_control(tx, officer.audit_context, required=switch == OnOff.ON)
     async with database.read() as tx:
-        many = "two operators" if await operators.requires_dual_control(tx) else "one operator"
-    return f"Approving a verification and releasing disbursements require {many}."
+        many = 2 if await operators.requires_dual_control(tx) else 1
+    return f"Number of operators required to approve a verification or to release disbursements: {many}."
 
 
 @tokens.command("list")
@@ -253,7 +250,7 @@ async def revoke_token(
 @approvals.command("list")
 @in_transaction
 async def list_approvals(tx: Tx) -> Table:
-    """List actions that need a second operator."""
+    """List decisions that need the approval of a second operator."""
     return Table(
         ("action", "subject", "confirmed by", "at", "expires", "note"),
         [

@@ -44,7 +44,7 @@ commands = typer.Typer(help="Manage nonprofits' records, branding and search ind
 Record = Annotated[str, typer.Argument(metavar="ORGANISATION", help="Organisation ID of a record.")]
 _File = tuple[Path, bytes]
 _Pictures = typer.Option(
-    help="JPEG or PNG image. Can be repeated. Replaces the current images.", exists=True, dir_okay=False
+    help="JPEG or PNG image. Can be repeated. The images replace the current images.", exists=True, dir_okay=False
 )
 
 
@@ -59,9 +59,10 @@ async def brand_organisation(
     tx: Tx,
     officer: Caller,
     organisation: Annotated[str, typer.Argument(help="Organisation ID.")],
-    name: Annotated[str | None, typer.Option(help='Display name. Use "" for the name in the register.')] = None,
+    name: Annotated[str | None, typer.Option(help='Display name. Use "" to show the name in the register.')] = None,
     description: Annotated[
-        str | None, typer.Option(help='Description of what the organisation does. Use "" for the text in the register.')
+        str | None,
+        typer.Option(help='Description of what the organisation does. Use "" to show the description in the register.'),
     ] = None,
     logo: Annotated[
         Path | None, typer.Option(help="JPEG or PNG image for use on a white background.", exists=True, dir_okay=False)
@@ -107,7 +108,7 @@ def reindex() -> None:
     """Rebuild the search index of all organisations.
 
     Use this command when `almoner selfcheck` reports problems with search. Searches keep working during the rebuild,
-    but imports have to wait for part of it. If the command is interrupted, run it again.
+    but imports may be blocked for part of the time. If the command is interrupted, run it again.
     """
     line = ProgressLine()
 
@@ -154,8 +155,8 @@ async def publish_organisation(
     """Make an organisation visible to all partners.
 
     Use this command if a partner's validation request for the organisation was accepted and the organisation is not in
-    any imported register. The website given by the partner is not shown. To show a website, check that it belongs to
-    the organisation, then add it with --website.
+    any imported register. The website that the partner entered is not published. To publish a website, check that it
+    belongs to the organisation, and add it with --website.
     """
     reported = _checked_note(note)
     websites = [one.strip() for one in website or ()]
@@ -181,7 +182,7 @@ async def publish_organisation(
 async def merge_organisations(tx: Tx, officer: Caller, one: Record, other: Record, note: Note) -> str:
     """Merge two records of the same organisation.
 
-    Both numbers then lead to one record. Past donations and verifications stay with the record that they were made for.
+    Both registration numbers then lead to one record. Past donations and verifications stay with their original record.
     If two-person approval is on, a second administrator must run the same command.
     """
     return await _decide_pair(tx, officer, "merge", (one, other), note)
@@ -192,8 +193,8 @@ async def merge_organisations(tx: Tx, officer: Caller, one: Record, other: Recor
 async def separate_organisations(tx: Tx, officer: Caller, one: Record, other: Record, note: Note) -> str:
     """Separate two records that operators merged.
 
-    Each number then leads to its own record again. If a register also links the records, they stay merged. If
-    two-person approval is on, a second administrator must run the same command.
+    Each registration number then leads to its own record again. If a register also links the records, they stay merged.
+    If two-person approval is on, a second administrator must run the same command.
     """
     return await _decide_pair(tx, officer, "separate", (one, other), note)
 

@@ -1,4 +1,4 @@
-"""Write command output to private files, and to a standard output that can be full or closed."""
+"""Write command output to private files, and handle a standard output that is full or closed."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ import typer
 
 
 def ensure_new_file(out: Path) -> None:
-    """Check, before the command does anything, that the file does not exist yet. Raises BadParameter."""
+    """Check that the output file does not exist yet, before the command does anything. Raises BadParameter."""
     if out.exists():
         raise typer.BadParameter(f"{out} already exists: choose another file")
     if not out.parent.is_dir():
@@ -19,17 +19,20 @@ def ensure_new_file(out: Path) -> None:
 
 
 def write_file(out: Path, content: bytes) -> None:
-    """Write the file completely, or not at all if an error occurs."""
+    """Write the complete file, or no file at all if an error occurs."""
     with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as opened:
         opened.write(content)
 
 
 class OutputFailed(Exception):
-    """Standard output cannot be written because the disk is full. The message says what to do."""
+    """Standard output cannot be written because its disk is full. The message explains what to do."""
 
 
 class _Checked:
-    """A wrapper of standard output. It lets error messages distinguish a full disk there from a full data disk."""
+    """A wrapper of standard output.
+
+    It raises its own error if the disk of the output is full, so that this is not mistaken for a full data disk.
+    """
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -43,7 +46,7 @@ class _Checked:
             return int(self._stream.write(text))
 
     def flush(self) -> None:
-        """Flush the stream. Raises as ``write`` does."""
+        """Flush the stream. Raises the same errors as ``write``."""
         with _checked():
             self._stream.flush()
 
@@ -61,7 +64,7 @@ def _checked() -> Iterator[None]:
 
 
 def check_output() -> None:
-    """For all commands: distinguish a full disk behind standard output from a full data disk."""
+    """Wrap standard output for all commands, so that a full disk there is not mistaken for a full data disk."""
     sys.stdout = sys.stdout and _Checked(sys.stdout)
 
 
@@ -87,10 +90,10 @@ class _Unfailing:
 
 
 def ignore_output_errors() -> None:
-    """For long-running commands: ignore errors of standard output, such as a closed pipe or a full disk.
+    """Wrap standard output for long-running commands, to ignore errors such as a closed pipe or a full disk.
 
-    A stream that was closed before the start is opened to nowhere. Otherwise the next socket would have its number, and
-    log lines would go into that.
+    A standard stream that was closed before the start is opened on the null device. Otherwise, the next socket would
+    get the descriptor of the stream, and log lines would be written to the socket.
     """
     for number in range(3):
         try:

@@ -39,7 +39,7 @@ _TYPE = "payeeaccount"
 
 
 class AccountStatus(StrEnum):
-    """The status of an account."""
+    """The status of a payee account."""
 
     PROPOSED = "proposed"
     APPROVED = "approved"
@@ -55,7 +55,7 @@ _STORED: Final[Mapping[AccountStatus, PayeeStatus]] = {
 }
 _SHOWN: Final = {stored: shown.value for shown, stored in _STORED.items()}
 
-AccountId = Annotated[str, typer.Argument(help="Account ID, from `almoner payee-accounts list`.")]
+AccountId = Annotated[str, typer.Argument(help="Payee account ID, from `almoner payee-accounts list`.")]
 
 
 @commands.command("list")
@@ -159,8 +159,8 @@ async def propose(
 ) -> Output:
     """Propose a nonprofit's bank account.
 
-    Another finance operator must approve the account. An account that replaces another one must be approved by two
-    other finance operators.
+    Another finance operator must approve the account. If it replaces an existing account, two other finance operators
+    must approve it.
     """
     given = {"iban": iban, "bic": bic, "account": account, "sort_code": sort_code, "routing": routing, "bsb": bsb}
     given |= {"institution": institution, "transit": transit}
@@ -181,7 +181,13 @@ async def propose(
     parts = [f"{tx.ids.text(_TYPE, created.id)} proposed: {created.masked_number}, {created.holder}."]
     parts += [f"Warning: {one}." for one in await payee_bank_accounts.account_warnings(tx, created)]
     who = "Two other finance operators" if created.is_change else "Another finance operator"
-    return [*parts, f"{who} must approve it{'. Disbursements to it wait until then' if created.is_change else ''}."]
+    return [
+        *parts,
+        (
+            f"{who} must approve "
+            f"it{'. Until then, no disbursements are sent to the account' if created.is_change else ''}."
+        ),
+    ]
 
 
 @commands.command("approve")
@@ -190,10 +196,10 @@ async def approve(
     tx: Tx,
     officer: Caller,
     account: AccountId,
-    number: Annotated[str, typer.Option(help="IBAN, or bank number and account number, exactly as in your evidence.")],
+    number: Annotated[str, typer.Option(help="IBAN, or bank code and account number, exactly as in your evidence.")],
     note: Note,
 ) -> Output:
-    """Confirm that an account belongs to the nonprofit.
+    """Confirm that a bank account belongs to the nonprofit.
 
     The `bank_details` check of the nonprofit's verifications then succeeds.
     """
@@ -201,7 +207,7 @@ async def approve(
     await ensure_independent_operator(tx, officer, one.proposed.by, one.first.by if one.first else None)
     seen = await payee_bank_accounts.approve(tx, one.id, number=number, note=note.strip(), by=officer.id)
     await _record(tx, officer, "payee_bank_account.approved", seen)
-    waits = " (1 of 2: another finance operator must approve it too)" if seen.status == "proposed" else ""
+    waits = " (1 of 2: another finance operator must also approve the account)" if seen.status == "proposed" else ""
     changed = transliterated_texts(seen.holder, seen.address)
     return [
         f"{account} is {_SHOWN[seen.status]}{waits}.",
@@ -212,10 +218,7 @@ async def approve(
 @commands.command("reject")
 @as_operator("finance")
 async def reject(tx: Tx, officer: Caller, account: AccountId, note: Note) -> Output:
-    """Reject an account.
-
-    Nothing is ever paid to a rejected account.
-    """
+    """Reject a proposed bank account. Nothing is ever paid to a rejected account."""
     refused = await payee_bank_accounts.refuse(tx, (await _find(tx, account)).id, note=note.strip(), by=officer.id)
     await _record(tx, officer, "payee_bank_account.rejected", refused)
     return f"{account} is rejected."

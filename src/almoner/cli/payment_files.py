@@ -91,10 +91,10 @@ async def create(
         typer.Option(formats=["%Y-%m-%d"], help="Date on which the bank should make the payments. Default: today."),
     ] = None,
 ) -> Output:
-    """Create a payment file for SENT disbursements.
+    """Create a payment file for disbursements with the status SENT.
 
-    The file is in the pain.001.001.09 format and contains all SENT disbursements in the currency, up to 10,000.
-    Disbursements that are on hold or already in another file are left out. To write the file to disk, run `almoner
+    The file is in the pain.001.001.09 format and contains all SENT disbursements in the currency, up to 10,000. It
+    leaves out disbursements that are on hold or already in another file. To write the file to disk, run `almoner
     payment-files release`.
     """
     own = _own(currency.strip().upper())
@@ -114,7 +114,7 @@ async def create(
     if more := sum(max(0, len(payouts) - _SHOWN) for payouts in (created.without_account, created.held)):
         parts.append(f"Left out: {more:,} more")
     if created.file is None:
-        return [*parts, f"There are no disbursements in {own.single_release_limit.currency} to pay."]
+        return [*parts, f"There are no disbursements to pay in {own.single_release_limit.currency}."]
     who = "another finance operator must release it" if created.file.requires_second_approval else "release it"
     return [
         *parts,
@@ -124,7 +124,7 @@ async def create(
             f"{created.file.execution_date}, sha256 {created.file.sha256.hex()}."
         ),
         *await _changed_texts(tx, created.file),
-        f"The file is not written yet: {who} with `almoner payment-files release`.",
+        f"The file has not been written yet: {who} with `almoner payment-files release`.",
     ]
 
 
@@ -138,7 +138,7 @@ def _own(currency: str) -> OwnAccount:
     known = payment_files.load_own_accounts(settings.read_settings().bank_accounts)
     if currency not in known:
         raise PaymentFileError(
-            f"We have no account in {currency}. ALMONER_BANK_ACCOUNTS has accounts in {', '.join(known)}."
+            f"We have no bank account in {currency}. ALMONER_BANK_ACCOUNTS has accounts in {', '.join(known)}."
         )
     return known[currency]
 
@@ -159,7 +159,8 @@ async def _changed_texts(tx: Tx, file: PaymentFile) -> list[str]:
 async def show(tx: Tx, file: FileId) -> Output:
     """Show a payment file before you release it.
 
-    Also lists the names and addresses that are converted because banks accept only a limited set of characters.
+    The command also lists names and addresses that were transliterated, because banks accept only a limited set of
+    characters.
     """
     found = await _find(tx, file)
     facts: list[list[object]] = [
@@ -183,7 +184,7 @@ async def show(tx: Tx, file: FileId) -> Output:
 async def release(database: Database, file: FileId, out: Out) -> list[str]:
     """Release a payment file and write it to disk.
 
-    If the total is above the limit for a single approval, the operator who created the payment file cannot release it.
+    If the total is above the limit for one person, the operator who created the payment file cannot release it.
     """
     outputs.ensure_new_file(out)
     async with operator_transaction(database, "finance") as (tx, officer):
@@ -198,7 +199,7 @@ async def release(database: Database, file: FileId, out: Out) -> list[str]:
     return [
         f"{out} contains {format_amount(released.total)} in {_payments(released)}, sha256 {released.sha256.hex()}.",
         *changed,
-        "Upload it only once. The bank rejects a second file with the same message ID.",
+        "Upload the file only once. The bank rejects a second file with the same message ID.",
     ]
 
 
@@ -250,7 +251,7 @@ async def import_status(
 
     reported = await payment_files_flows.import_status_report(database, content, by=officer.id, record=record)
     if not reported.counts:
-        return "This report was already imported. Nothing has changed."
+        return "This report had already been imported. Nothing has changed."
     stated = ", ".join(f"{count:,} {verdict.value}" for verdict, count in sorted(reported.counts.items()))
     return [
         f"The bank reports {stated}. Disbursements confirmed: {reported.confirmed:,}, returned: {reported.returned:,}.",
@@ -259,7 +260,7 @@ async def import_status(
 
 
 def _failed_payment_lines(database: Database, told: StatusReportResult) -> list[str]:
-    """The payments that need attention."""
+    """A table of the payments that need attention."""
     ids = database.deployment.ids
     found = [
         f"The report on {ids.text('disbursement', one)} contradicts an earlier report from the bank. Disbursements to "

@@ -8,16 +8,16 @@ _BACKLOG = 2048
 
 
 class PortBusy(Exception):
-    """The service cannot listen on this address or port. The message says what to do."""
+    """The service cannot listen on this address or port. The message explains what to do."""
 
 
 def open_listening_sockets(
     host: str, port: int, *, purpose: str = "", setting: str = "ALMONER_PORT"
 ) -> list[socket.socket]:
-    """Open listening sockets for all addresses of the host.
+    """Open a listening socket for each address of the host.
 
-    ``localhost`` means both IPv4 and IPv6 loopback, if available. Raises PortBusy if a port is in use or
-    the host is not an address of this machine.
+    ``localhost`` means the loopback addresses of both IPv4 and IPv6, if available. Raises PortBusy if a port is in use
+    or the host is not an address of this machine.
     """
     opened: list[socket.socket] = []
     try:

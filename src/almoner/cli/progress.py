@@ -17,7 +17,7 @@ class ProgressLine:
         self._shown = 0.0
 
     def show(self, text: str) -> None:
-        """Replace the text on the line. Updated a few times per second at most."""
+        """Replace the text of the line. The line is updated a few times per second at most."""
         if sys.stdout.isatty() and time.monotonic() - self._shown >= _SHOW_EVERY_SECONDS:
             self._shown = time.monotonic()
             typer.echo(f"\r  {text:<{_WIDTH - 2}}", nl=False)

@@ -13,7 +13,7 @@ from almoner.giving.receipts.domain import Donee
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Partner, Tx
 
-commands = typer.Typer(help="Set up who acknowledges donations for US tax purposes.", no_args_is_help=True)
+commands = typer.Typer(help="Manage donees, which are named on receipts for US tax purposes.", no_args_is_help=True)
 
 _TYPE: Final = "receiptdonee"
 
@@ -57,7 +57,7 @@ async def propose(
     address: Annotated[str, typer.Option(help="Postal address of the organisation, on one line.")],
     note: Note,
 ) -> str:
-    """Propose the legal recipient of a partner's donations.
+    """Propose the donee: the legal recipient of a partner's donations.
 
     Another finance operator must approve the donee. Receipts then show the donee's name, EIN and address, and the
     statement that the IRS requires. If a partner has no donee, the partner's receipts only confirm the payment and say
@@ -77,7 +77,7 @@ async def approve(
     tx: Tx,
     officer: Caller,
     donee: DoneeId,
-    ein: Annotated[str, typer.Option(help="EIN, exactly as in your evidence.")],
+    ein: Annotated[str, typer.Option(help="EIN of the donee, exactly as in your evidence.")],
     note: Note,
 ) -> str:
     """Approve a donee. New receipts name this donee instead of the previous one."""
@@ -91,7 +91,7 @@ async def approve(
 @commands.command("end")
 @as_operator("finance")
 async def end(tx: Tx, officer: Caller, donee: DoneeId) -> str:
-    """End a donee, or reject a proposed one. New receipts no longer name the donee."""
+    """Remove a donee, or reject a proposed donee. New receipts no longer name the donee."""
     ended = await receipts.end_donee(tx, await receipts.get_donee(tx, parse_id(tx, _TYPE, donee)), by=officer.id)
     await _record(tx, officer, "receipt_donee.ended", ended)
     return f"{donee} is ended."

@@ -38,7 +38,7 @@ async def list_refunds(
 ) -> Table:
     """List pending refunds, newest first.
 
-    If the `by` column shows `partner_transfers`, the refund stays pending until you send a bank transfer to the partner
+    If the `by` column shows `partner_transfers`, the refund stays pending until you send the partner a bank transfer
     and record it with `almoner refunds mark-sent`.
     """
     found = await refunds.list_newest(tx, sorted(REFUND.states()) if every else ("pending",), limit)
@@ -110,13 +110,17 @@ async def create(
     ] = None,
     reference: Annotated[
         str | None,
-        typer.Option(help="Reference of the bank transfer or provider refund, if you have already sent the refund."),
+        typer.Option(
+            help="Reference of the bank transfer or of the payment provider's refund, if you have already sent the "
+            "refund."
+        ),
     ] = None,
 ) -> Output:
     """Refund a donation in full or in part.
 
-    A worker sends the refund through the payment provider. If the partner collected the money (a direct donation), the
-    refund stays pending until you send the partner a bank transfer and record it with `almoner refunds mark-sent`.
+    A background worker sends the refund through the payment provider. If the partner collected the money (a direct
+    donation), the refund stays pending until you send the partner a bank transfer and record it with `almoner refunds
+    mark-sent`.
     """
     donation_id = parse_id(tx, "donation", donation)
     reported = {
@@ -177,7 +181,7 @@ async def mark_failed(tx: Tx, officer: Caller, refund: RefundId, note: Note) -> 
 @commands.command("resolve")
 @as_operator("finance", audit_action="refund.resolved")
 async def resolve(tx: Tx, officer: Caller, refund: RefundId, note: Note) -> Output:
-    """Mark a failed or returned refund as handled.
+    """Mark a failed or returned refund as resolved.
 
     The refund is removed from the list of failed refunds and is not retried.
     """
@@ -188,7 +192,7 @@ async def resolve(tx: Tx, officer: Caller, refund: RefundId, note: Note) -> Outp
 @commands.command("retry")
 @as_operator("finance", audit_action="refund.retried")
 async def retry(tx: Tx, _officer: Caller, refund: RefundId) -> Output:
-    """Retry a refund that the worker has stopped retrying."""
+    """Retry a refund that is no longer retried automatically."""
     refund_id = parse_id(tx, _TYPE, refund)
     return _state(tx, await refunds.retry_refund(tx, refund_id))
 

@@ -39,7 +39,7 @@ _SAMPLE_FILES: Final = {
     "irs-bmf": ("us_irs_bmf/2026-04-13", "IRS, DC and WY"),
     "ccni": ("gb_ccni/2025-04-05", "Charity Commission for Northern Ireland, excerpt"),
 }
-"""The folder and title of the sample file that is included for each source."""
+"""The folder and the title of the included sample file of each source."""
 _LOAD: Final = "registerload"
 _SHOWN: Final = 10
 _Rejected = Sequence[tuple[str, int, str, str]]
@@ -53,12 +53,12 @@ def import_register(
     places: Annotated[
         list[str],
         typer.Argument(
-            metavar="PATH|URL...", help="Files as published (.gz and .zip are accepted), folders or https URLs."
+            metavar="PATH|URL...", help="Files from the publisher (.gz and .zip are accepted), folders or https URLs."
         ),
     ],
     as_of: Annotated[
         datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], help="Date of the data. Default: the date in the data or in the file name."),
+        typer.Option(formats=["%Y-%m-%d"], help="Date of the data. Default: the date in the files or in a file name."),
     ] = None,
     force: Annotated[
         bool,
@@ -67,11 +67,11 @@ def import_register(
         ),
     ] = False,
 ) -> None:
-    """Import a register. Either all files are imported or none are.
+    """Import a register.
 
-    If an import is interrupted, run it again to continue. Importing the same files again changes nothing. If files look
-    damaged, the import is quarantined: the existing data stays in use, `almoner registers status` shows the reason, and
-    the exit status is 1.
+    Either all files are imported or none are. If the command is interrupted, run it again to continue. Importing the
+    same files again changes nothing. If the files look damaged, the import is quarantined: the current data stays in
+    use, `almoner registers status` shows the reason, and the exit status is 1.
     """
     reader = get_register_source(source)
     day = as_of.replace(tzinfo=UTC) if as_of else None
@@ -131,9 +131,9 @@ async def _rejected(database: Database, load: RegisterImport) -> _Rejected:
 async def show_load(
     tx: Tx, load: Annotated[str, typer.Argument(help="Import ID, from `almoner registers list`.")]
 ) -> list[Part]:
-    """Show what an import could not read.
+    """Show the rows and values that an import could not read.
 
-    Lists the rejected rows, the ignored values and the organisations that were left unchanged because of them.
+    The command also lists the organisations that were left unchanged because of them.
     """
     named = tx.ids.parse(_LOAD, load)
     found = await registers.find_load(tx, named) if named else None
@@ -152,13 +152,13 @@ async def list_registers(
 ) -> Table:
     """List imports, newest first.
 
-    The status of an import is loaded, quarantined (its files look damaged and were not used) or rolled_back. The
+    The status of an import is loaded, quarantined (the files looked damaged and were not used) or rolled_back. The
     `added`, `changed` and `removed` columns count registration numbers. `minor` counts registration numbers for which
     only ignored columns changed, such as the tax period. `rejected` counts rows that could not be read, and `ignored`
     counts optional values that could not be read. `kept` counts registration numbers that were left unchanged because
     rows or values could not be read. For details, run `almoner registers show`. `ambiguous` counts links between
     registration numbers that are not clear enough to merge organisations. A source is unverified if its import format
-    has never been tested on a real file. Requests that rely on the source are always reviewed by a person.
+    has never been tested on a real file. Requests that rely on an unverified source are always reviewed by a person.
     """
     loads, unverified = await registers.list_loads(tx, limit), await registers.list_unverified_sources(tx)
     titles = (
@@ -200,10 +200,10 @@ def _row(ids: Ids, load: RegisterImport, *, verified: bool) -> tuple[object, ...
 @commands.command("status")
 @in_transaction
 async def show_status(tx: Tx) -> list[Part]:
-    """Show each register's data and how old it is.
+    """Show the age of each register's data, and any quarantined imports.
 
-    Quarantined imports are listed too. A source is unverified if its import format has never been tested on a real
-    file. Requests that rely on the source are always reviewed by a person.
+    A source is unverified if its import format has never been tested on a real file. Requests that rely on an
+    unverified source are always reviewed by a person.
     """
     sources = await registers.list_sources(tx)
     titles = (
@@ -217,7 +217,7 @@ async def show_status(tx: Tx) -> list[Part]:
             parts += [f"  - {reason}" for reason in reasons]
     if any(one.quarantined for one in sources):
         parts.append(
-            "Download these files again and import them. To import files of this register as they are, use "
+            "Download these files again and import them. If the files are correct although they look damaged, use "
             "`import --force`."
         )
     return parts
@@ -247,9 +247,9 @@ async def show_difference(
 ) -> list[Part]:
     """Compare two imports of a source, or two dates.
 
-    Shows how many registration numbers were added, removed or changed. `moved` counts those that are now in another
-    part of the register, such as another state. `minor` counts those for which only ignored columns changed. A table
-    shows the number of changes in each column.
+    The command shows how many registration numbers were added, removed or changed. `moved` counts registration numbers
+    that are now in another part of the register, such as another state. `minor` counts registration numbers for which
+    only ignored columns changed. A table shows the number of changes in each column.
     """
     async with database.snapshot() as tx:
         before = await registers.resolve_load(tx, source, _load_id_or_date(tx, old))
@@ -296,8 +296,8 @@ def _different(row: NumberDifference) -> tuple[object, ...]:
 def roll_back(source: Source) -> None:
     """Roll back the newest import of a source.
 
-    The changes of the import are undone, and organisations that it added become inactive. Nothing is deleted: both the
-    import and the rollback stay in the history, and you can import the files again.
+    The changes are undone, and organisations that the import added become inactive. Nothing is deleted: both the import
+    and the rollback stay in the history, and you can import the files again.
     """
     reader = get_register_source(source)
 
@@ -356,7 +356,7 @@ def _unread(load: RegisterImport) -> int:
 
 
 def _unread_parts(load: RegisterImport, rejected: _Rejected) -> list[Part]:
-    """Tables of rejected rows, ignored values and unchanged organisations."""
+    """Tables of the rejected rows, the ignored values and the organisations left unchanged because of them."""
     parts: list[Part] = [f"Note: {note}." for note in load.notes]
     if load.quarantined:
         parts.append(f"Rejected {load.quarantined:,} rows that could not be read:")
@@ -380,7 +380,7 @@ def _unread_parts(load: RegisterImport, rejected: _Rejected) -> list[Part]:
 
 def _print_summary(load: RegisterImport, seconds: float) -> None:
     if load.status == "unchanged":
-        typer.echo("These files are already loaded: nothing to do.")
+        typer.echo("These files are already imported, so nothing has changed.")
         return
     typer.echo(
         f"Loaded {load.rows:,} rows of {load.source} as of {load.data_as_of:%Y-%m-%d}: {load.added:,} added, "

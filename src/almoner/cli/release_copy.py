@@ -29,13 +29,13 @@ def release_copy(
     """Activate a restored or copied database.
 
     Until you activate it, the copy does not send emails, call other systems, make payments or delete stored files. By
-    default, the copy becomes a separate deployment and does not touch the original's files. With --takes-over, the copy
-    replaces the original. If the original is started again, it is treated as the copy.
+    default, the copy becomes a separate deployment and does not change the original's files. With --takes-over, the
+    copy replaces the original. If the original database is started again later, it is treated as the copy.
     """
 
     async def release(database: Database, found: CopyFinding) -> str:
         if found.verdict in copy_detection.LIVE_VERDICTS:
-            return "This database is not a copy. There is nothing to release."
+            return "This database is not a copy, so there is nothing to activate."
         async with database.read() as tx:
             due = (await queue.queue_metrics(tx)).outstanding
         for line in _explanation_lines(found, due):

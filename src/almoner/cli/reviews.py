@@ -33,10 +33,10 @@ from almoner.validation.decisions.reviews.domain import (
 )
 from almoner.validation.decisions.reviews.service import ReviewView
 
-commands = typer.Typer(help="Review cases that need a person's decision.", no_args_is_help=True)
+commands = typer.Typer(help="Review cases that cannot be decided automatically.", no_args_is_help=True)
 
 SubjectId = Annotated[str, typer.Argument(help="Case ID, from `almoner reviews list`.")]
-Reason = Annotated[str, typer.Option(help="Reason code shown to the partner, from `almoner reviews show`.")]
+Reason = Annotated[str, typer.Option(help="Reason code that the partner sees, from `almoner reviews show`.")]
 
 _ROLE: Final = "reviewer"
 
@@ -91,9 +91,9 @@ def _age(age: timedelta) -> str:
 @commands.command("show")
 @as_operator(_ROLE)
 async def show_review(tx: Tx, officer: Caller, subject: SubjectId) -> Output:
-    """Claim a case for 15 minutes and show its evidence.
+    """Claim a review case for 15 minutes and show its evidence.
 
-    Until the claim ends, no one else can decide the case. To renew the claim, run this command again.
+    During this time, nobody else can decide the case. To renew the claim, run this command again.
     """
     kind, subject_id = _read(tx, subject)
     with _there(subject):
@@ -134,7 +134,7 @@ async def _sections(tx: Tx, officer: Caller, looked: ReviewView) -> list[Section
 
 
 def _link(tx: Tx, document: Document) -> str | None:
-    """The download URL of a document. None if it was deleted or has not passed the malware scan."""
+    """The download URL of a document. None if the document was deleted or has not passed the malware scan."""
     readable = document.deleted_at is None and document.scan_status == "clean"
     return documents.download_url(tx, document) if readable else None
 
@@ -161,7 +161,7 @@ async def _facts_of(tx: Tx, officer: Caller, looked: ReviewView) -> list[list[ob
 
 
 def _step(step: EvaluationStep) -> Iterator[list[object]]:
-    """Table rows for one evaluation step: one row for each fact."""
+    """The table rows of one step of the evaluation: one row for each fact."""
     reported: list[object] = [step.name, step.verdict, step.code, step.source, iso_timestamp_or_none(step.data_as_of)]
     for name, value in step.text_facts or (("", ""),):
         yield [*reported, name, value]
@@ -195,7 +195,7 @@ async def reject_review(tx: Tx, officer: Caller, subject: SubjectId, reason: Rea
 
 
 async def _decide(tx: Tx, text: str, decision: ReviewDecision) -> UUID:
-    """Decide a case. Returns the partner's UUID."""
+    """Decide a review case. Returns the UUID of the partner."""
     kind, subject_id = _read(tx, text)
     with _there(text):
         return (await reviews.decide_review(tx, REVIEW_HANDLERS[kind], subject_id, decision)).partner_id
@@ -208,12 +208,15 @@ async def request_evidence(
     officer: Caller,
     subject: SubjectId,
     evidence: Annotated[
-        str | None, typer.Option(help="What the applicant must provide. Without it, the command lists the choices.")
+        str | None,
+        typer.Option(
+            help="Evidence that the applicant must provide. Without this option, the command lists the choices."
+        ),
     ] = None,
 ) -> Output:
     """Ask an applicant for evidence instead of rejecting the case.
 
-    Claim the case first. The applicant gets an email with a link to upload it. The case stays open.
+    Claim the case first. The applicant gets an email with a link to upload the evidence. The case stays open.
     """
     kind, subject_id = _read(tx, subject)
     with _there(subject):
@@ -230,7 +233,7 @@ async def request_evidence(
 @commands.command("reopen")
 @as_operator(_ROLE)
 async def reopen_review(tx: Tx, officer: Caller, subject: SubjectId, note: Note) -> str:
-    """Reopen a watch list match that was decided."""
+    """Reopen a watch list match that was already decided."""
     reported = _reported(note)
     kind, subject_id = _read(tx, subject)
     with _there(subject):
@@ -242,10 +245,7 @@ async def reopen_review(tx: Tx, officer: Caller, subject: SubjectId, note: Note)
 @commands.command("release")
 @as_operator(_ROLE)
 async def release_review(tx: Tx, officer: Caller, subject: SubjectId) -> str:
-    """Release a case that you have claimed.
-
-    Other reviewers can then claim the case.
-    """
+    """Release your claim to a case, so that other reviewers can claim it."""
     kind, subject_id = _read(tx, subject)
     with _there(subject):
         released = await reviews.release_claim(tx, REVIEW_HANDLERS[kind], subject_id, officer.id)

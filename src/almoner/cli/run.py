@@ -58,7 +58,14 @@ def run() -> None:
     limit_memory_arenas()
     given = read_settings_with_warnings("server and worker")
     if not given.sandbox:
-        raise UnsafeSettings(["ALMONER_ENVIRONMENT is production: run `almoner serve` and `almoner worker` instead."])
+        raise UnsafeSettings(
+            [
+                (
+                    "`almoner run` is only for the sandbox. If ALMONER_ENVIRONMENT is production, run `almoner serve` "
+                    "and `almoner worker` instead."
+                )
+            ]
+        )
     sockets, provider_sockets = open_server_sockets(given)
     with local.complete_settings(given) as complete:
         _prepare_apart(given, complete, file := given.data_dir.resolve() / "sandbox.json")
@@ -71,7 +78,7 @@ def run() -> None:
 
 
 def _prepare_apart(settings: Settings, complete: Settings, file: Path) -> None:
-    """Prepare the sandbox in a separate process, which frees 50 MB of memory afterwards."""
+    """Prepare the sandbox in a separate process, so that 50 MB of memory are freed afterwards."""
     preparing = multiprocessing.Process(target=_prepare, args=(settings, complete, file))
     preparing.start()
     try:
@@ -99,9 +106,9 @@ async def _prepare_content(complete: Settings, file: Path, db: Database, _: Copy
 
 
 async def _ensure_app_role(owner_dsn: str) -> None:
-    """Create the service's role if it is missing in an external database.
+    """Create the database role of the service if it is missing in an external database.
 
-    The role needs no login if the service connects as the owner.
+    The role needs no login if the service connects as the owner of the tables.
     """
     connection = await asyncpg.connect(owner_dsn)
     try:
@@ -139,7 +146,10 @@ async def _live(
 
 
 async def _until_ready(services: Services, stop: asyncio.Event) -> None:
-    """Wait until the service is ready. The first start takes longer: it dispatches the events of the imports."""
+    """Wait until the service is ready.
+
+    The first start takes longer, because it dispatches the events of the imports.
+    """
     patience = time.monotonic() + _PATIENCE_SECONDS
     while not stop.is_set() and time.monotonic() < patience:
         if not [wrong for check in services.checks.values() if (wrong := await check())]:
@@ -157,6 +167,6 @@ def _show_banner(services: Services, sandbox: dict[str, Any], file: Path, log: P
 
 
 def _short(file: Path) -> str:
-    """The path, relative to the current folder if possible."""
+    """Format a path, relative to the current folder if possible."""
     here = Path.cwd()
     return str(file.relative_to(here)) if file.is_relative_to(here) else str(file)

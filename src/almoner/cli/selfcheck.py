@@ -13,7 +13,7 @@ _WIDTH = 76
 
 
 def selfcheck() -> None:
-    """Check that money, events and jobs are consistent.
+    """Check that the records of payments, events and jobs are consistent.
 
     The exit status is 1 if a check fails. The command reads one snapshot of the database and changes nothing, so you
     can run it while the service is running.
@@ -31,7 +31,7 @@ def selfcheck() -> None:
 
 
 def _report(asked: int, check: ConsistencyCheck) -> None:
-    """Show progress on one line if the output is a terminal."""
+    """Show the progress on one line if the output is a terminal."""
     if sys.stdout.isatty():
         typer.echo(f"\r  {f'{asked} of {len(CHECKS)}: {check.name}':<{_WIDTH}}", nl=False)
 

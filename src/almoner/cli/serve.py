@@ -31,7 +31,7 @@ from almoner.wiring import Services, build_services
 
 _DRAIN_SECONDS = 10
 _LATE_SECONDS = 1.0
-"""Seconds to wait at shutdown for the first request of connections that have just been accepted."""
+"""Seconds to wait at shutdown for the first request on newly accepted connections."""
 _YOUNG_OBJECTS = 20_000
 
 
@@ -43,13 +43,16 @@ class Server(uvicorn.Server):
         self._connections = connections
 
     async def on_tick(self, counter: int) -> bool:
-        """Called ten times per second. Once per second, connections that exceed their time limits are closed."""
+        """Called by uvicorn ten times per second.
+
+        Once per second, this method closes connections that have exceeded a time limit.
+        """
         if counter % 10 == 0:
             self._connections.close_overdue(asyncio.get_running_loop().time())
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop accepting connections, wait for requests on accepted connections, then stop."""
+        """Stop accepting connections, wait for requests on accepted connections, and then stop the server."""
         for server in self.servers:
             server.close()
         for _ in range(20):
@@ -60,12 +63,15 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Do not install signal handlers. ``stop_on_signals`` handles signals."""
+        """Do not install uvicorn's signal handlers, because ``stop_on_signals`` handles signals."""
         yield
 
 
 def stop_on_signals() -> tuple[asyncio.Event, asyncio.Event]:
-    """Two events: the first is set by Ctrl-C, SIGTERM or SIGHUP, and the second if another of these signals arrives."""
+    """Two events.
+
+    The first is set by Ctrl-C, SIGTERM or SIGHUP. The second is set if another of these signals arrives.
+    """
     stop, hurry = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -81,7 +87,7 @@ def reduce_garbage_collection() -> None:
     """Exclude loaded modules from garbage collection, and collect less often.
 
     Requests create hundreds of objects but hardly any reference cycles. With Python's defaults, garbage collection
-    takes 10 % of the time of a list request and adds a third to the cost of a delivery.
+    takes 10 % of the time of a list request, and makes a webhook delivery a third more expensive.
     """
     gc.collect()
     gc.freeze()
@@ -124,8 +130,8 @@ async def serve_application(
 def open_server_sockets(settings: Settings) -> tuple[list[socket.socket], list[socket.socket]]:
     """Open the sockets of the service and, in the sandbox, of the test payment provider.
 
-    A service manager can pass in the service's sockets, so that they stay open while this process is replaced. Raises
-    PortBusy.
+    A service manager can pass the sockets of the service to this process, so that they stay open while the process is
+    replaced. Raises PortBusy.
     """
     sockets = passed_sockets() or open_listening_sockets(settings.host, settings.port)
     if not settings.uses_test_provider:
@@ -136,7 +142,7 @@ def open_server_sockets(settings: Settings) -> tuple[list[socket.socket], list[s
 
 
 def read_settings_with_warnings(role: Role) -> Settings:
-    """Read the settings, and warn on stderr about unknown variables."""
+    """Read the settings, and warn about unknown environment variables on stderr."""
     given = settings.read_settings()
     local.ensure_folders(given, role)
     for sentence in settings.unknown_settings():
@@ -148,8 +154,9 @@ def serve() -> None:
     """Serve the API and the hosted pages.
 
     Run `almoner migrate` before you start a server, and run `almoner worker` for background jobs. In production, you
-    can run any number of servers behind a load balancer. To stop a server, send it SIGTERM: /readyz turns 503, and
-    after ALMONER_DRAIN_SECONDS the server exits once requests in flight have finished. A second SIGTERM ends the wait.
+    can run any number of servers behind a load balancer. To stop a server, send it SIGTERM: /readyz then returns 503,
+    and after ALMONER_DRAIN_SECONDS the server exits once requests in flight have finished. A second SIGTERM skips this
+    delay.
     """
     outputs.ignore_output_errors()
     limit_memory_arenas()
@@ -190,7 +197,7 @@ async def run_process(
     sockets: list[socket.socket],
     provider_sockets: list[socket.socket],
 ) -> None:
-    """Run everything in one process until ``stop`` is set.
+    """Run all parts of the service in one process until ``stop`` is set.
 
     In the sandbox, a server includes the test payment provider.
     """

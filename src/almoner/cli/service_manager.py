@@ -8,11 +8,11 @@ from typing import Final
 from almoner import settings
 
 _FIRST: Final = 3
-"""The first file descriptor that a service manager passes (see sd_listen_fds)."""
+"""The number of the first file descriptor that a service manager passes (see sd_listen_fds)."""
 
 
 def passed_sockets() -> list[socket.socket]:
-    """The listening sockets that a service manager passed to this process, if any."""
+    """The listening sockets that a service manager passed to this process. Empty if there are none."""
     passed = []
     for number in range(_FIRST, _FIRST + settings.passed_file_count(os.getpid())):
         one = socket.socket(fileno=number)

@@ -31,7 +31,7 @@ _UNRECONCILED: Final = {
     "provider_payout": ("provider payout", "bank-statements provider-payouts"),
     "bank_statement": ("missing bank statement", "bank-statements gaps"),
 }
-"""The display name of each kind of line, and the command that shows more about it."""
+"""The display name of each kind of unreconciled line, and the command that shows details of such lines."""
 
 Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")]
 
@@ -74,7 +74,9 @@ async def import_settlement(
         )
     ]
     if settlement.exceptions:
-        parts.append("See `almoner settlements unmatched`. Unmatched lines are tried again every night.")
+        parts.append(
+            "Run `almoner settlements unmatched` to list them. Almoner tries to match these lines again every night."
+        )
     return parts
 
 
@@ -105,7 +107,7 @@ def _row(found: Settlement) -> list[object]:
 @commands.command("unmatched")
 @in_transaction
 async def list_unmatched(tx: Tx, limit: Limit = 200) -> Table:
-    """List report lines that do not match a payment."""
+    """List settlement report lines that do not match a payment."""
     return Table(
         ("age", "provider", "reference", "kind", "payment", "gross", "fee", "reason", "meaning", "booked in"),
         [_unmatched(tx, unbooked) for unbooked in await settlements.unbooked_lines(tx, limit)],
@@ -117,7 +119,7 @@ async def list_unmatched(tx: Tx, limit: Limit = 200) -> Table:
 async def list_unreconciled(tx: Tx, limit: Limit = 200) -> Table:
     """List all unreconciled lines, oldest first.
 
-    Shows the lines that payment providers and banks have reported but that are not in the ledger yet. The `see` column
+    These are lines that payment providers and banks have reported but that are not in the ledger yet. The `see` column
     shows which command to use for each line.
     """
     return Table(
@@ -136,11 +138,11 @@ async def dismiss_line(
     payment: Annotated[str, typer.Argument(help="Payment provider's ID for the payment.")],
     note: Note,
     kind: Annotated[LineKind, typer.Option(help="Type of the report line.")] = LineKind.PAYMENT,
-    refund: Annotated[str, typer.Option(help="Refund ID in the report line, if there is one.")] = "",
+    refund: Annotated[str, typer.Option(help="Refund ID in the report line, if the line contains one.")] = "",
 ) -> str:
-    """Dismiss a report line that will never be booked.
+    """Dismiss a settlement report line that will never be booked.
 
-    Use this command, for example, for a line that the payment provider has reversed. No money moves.
+    For example, the payment provider has reversed the line. No money moves.
     """
     await settlements.clear_exception(
         tx, provider, reference, (payment, kind, refund), cleared_by=officer.id, note=note

@@ -41,13 +41,15 @@ async def set_provider(
     ] = "sub",
     groups_claim: Annotated[str | None, typer.Option(help="Token claim that lists the person's groups.")] = None,
     role: Annotated[
-        list[str] | None, typer.Option(help="Map a group to a role, as GROUP=ROLE. Can be repeated.")
+        list[str] | None, typer.Option(help="Map an SSO group to a role, as GROUP=ROLE. Can be repeated.")
     ] = None,
     scopes: Annotated[str, typer.Option(help="Scopes to request, separated by spaces.")] = " ".join(DEFAULT_SCOPES),
     creates_members: Annotated[
         bool,
         typer.Option(
-            "--create-members", help="Create a member when a person whose groups give them a role first signs in."
+            "--create-members",
+            help="Create a member when a person signs in for the first time and is in a group that is mapped to a "
+            "role.",
         ),
     ] = False,
     disabled: Annotated[
@@ -90,7 +92,7 @@ async def show_provider(tx: Tx, partner: PartnerId) -> Output:
 @commands.command("test")
 @with_database
 async def test_provider(database: Database, partner: PartnerId) -> Output:
-    """Fetch and check the identity provider's metadata."""
+    """Fetch and validate the identity provider's metadata."""
     async with database.read() as tx:
         scope = await get_partner(tx, partner)
     outbound = OutboundClient(database.deployment.receivers, identity=database.deployment.identity)
@@ -106,7 +108,7 @@ async def test_provider(database: Database, partner: PartnerId) -> Output:
         ("codes", found.token_endpoint),
         ("keys", found.jwks_uri),
     ]
-    return [Fields(endpoints), "The provider's metadata is valid."]
+    return [Fields(endpoints), "The metadata of the identity provider is valid."]
 
 
 @commands.command("remove")
@@ -123,7 +125,7 @@ async def remove_provider(tx: Tx, officer: Caller, partner: PartnerId) -> str:
 @commands.command("unlink")
 @as_administrator
 async def unlink_member(tx: Tx, officer: Caller, partner: PartnerId, member: Member) -> str:
-    """Unlink a member from the identity provider.
+    """Unlink a member from their account at the identity provider.
 
     The member can no longer sign in with SSO, and roles granted by SSO are removed.
     """

@@ -1,4 +1,4 @@
-"""Print the output of commands: messages, tables and fields, or JSON with ``--json``."""
+"""Print the output of commands as messages, tables and fields, or as JSON with ``--json``."""
 
 import json
 import shutil
@@ -38,7 +38,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Named values of one record."""
+    """The named values of one record."""
 
     pairs: Sequence[tuple[str, object]]
 
@@ -55,7 +55,7 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An error: printed on standard error, with exit status 1."""
+    """An error message. It is printed on standard error, and the exit status is 1."""
 
     message: str
 
@@ -74,7 +74,7 @@ Output = Part | Sequence[Part] | None
 
 
 def print_output(output: Output, *, as_json: bool = False) -> None:
-    """Print the parts in order. As JSON: the single part, or an array if there are several."""
+    """Print the parts in order. With JSON output, a single part is printed alone and several parts as an array."""
     parts: Sequence[Part] = () if output is None else (output,) if isinstance(output, Part) else output
     if as_json:
         values = [{"message": part} if isinstance(part, str) else part.to_json() for part in parts]
@@ -94,7 +94,7 @@ def print_output(output: Output, *, as_json: bool = False) -> None:
 def _cell(value: object) -> str:
     """Format a value on one line.
 
-    Control characters are removed, so that user input cannot add rows or move the cursor.
+    Control characters are removed, so that user input cannot add lines or move the cursor.
     """
     return "-" if value is None else to_one_line(str(value))
 
@@ -104,5 +104,5 @@ def _key(title: str) -> str:
 
 
 def _terminal_width() -> float:
-    """The width of the terminal. None if the output is piped, so that rows are not wrapped."""
+    """The width of the terminal. None if the output is not a terminal, so that rows are not wrapped."""
     return shutil.get_terminal_size((0, 0)).columns or float("inf")

@@ -1,4 +1,4 @@
-"""The command-line interface. Each command is imported when it is used."""
+"""The entry point of the command-line interface. Each command is imported when it is first used."""
 
 import gc
 import os
@@ -62,7 +62,7 @@ _MODULES: Final = {
 
 @contextmanager
 def _garbage_collection_paused() -> Iterator[None]:
-    """Garbage collection is off during imports, because it would add half again to a command's startup time."""
+    """Garbage collection is off during imports, because it would make a command's startup take 50 % longer."""
     gc.disable()
     try:
         yield
@@ -71,7 +71,7 @@ def _garbage_collection_paused() -> Iterator[None]:
 
 
 def _clean_typed_texts(command: Any) -> None:
-    """Clean the text arguments of a command and its subcommands, as the API cleans text (U6).
+    """Clean the text arguments of a command and its subcommands in the same way as the API (U6).
 
     File names are not changed.
     """
@@ -87,7 +87,7 @@ def _clean_typed_texts(command: Any) -> None:
 
 
 class _LazyCommands(Mapping[str, Any]):
-    """The commands, each imported on first use: importing all of them takes seconds."""
+    """The top-level commands. Each is imported on first use, because importing all of them takes seconds."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(_MODULES)
@@ -148,7 +148,10 @@ def _unwind(_number: int, _frame: FrameType | None) -> None:
 
 
 def _open_standard_streams() -> None:
-    """Reopen standard streams that are closed. Otherwise, the next opened file would get their file descriptor."""
+    """Reopen standard streams that are closed.
+
+    Otherwise, the next opened file would get the descriptor of a standard stream.
+    """
     for number in range(3):
         try:
             os.fstat(number)
@@ -176,7 +179,7 @@ def _refuse_unreadable_arguments() -> None:
 
 
 def main() -> None:
-    """Run a command. SIGTERM and SIGHUP unwind like Ctrl-C, so that everything is cleaned up."""
+    """Run a command. SIGTERM and SIGHUP stop the command like Ctrl-C, so that resources are cleaned up."""
     _open_standard_streams()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _unwind)
@@ -188,7 +191,7 @@ def main() -> None:
 
 @contextmanager
 def exit_with_reason() -> Iterator[None]:
-    """End the process with its exit status. If a command has failed, print the reason on one line."""
+    """Exit the process with its exit status. If a command has failed, print the reason on one line."""
     try:
         try:
             yield
@@ -211,5 +214,5 @@ def exit_with_reason() -> Iterator[None]:
 
 
 def _discard_output() -> None:
-    """Discard output that is still buffered, because it could not be printed when Python exits either."""
+    """Discard output that is still buffered, because Python would fail again to print it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

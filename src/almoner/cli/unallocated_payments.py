@@ -21,14 +21,14 @@ from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 
-commands = typer.Typer(help="Refund or apply payments that match no donation.", no_args_is_help=True)
+commands = typer.Typer(help="Refund, apply or write off payments that match no donation.", no_args_is_help=True)
 
 _TYPE: Final = "heldpayment"
 _LONGEST_NAME: Final = 255
 _OPEN: Final = ("held", "refunding")
 _STATUS: Final = {"dismissed": "written off", "accepted": "applied"}
 _DECISION: Final = {"dismiss": "write off", "accept": "apply"}
-"""Status names on the command line that differ from the database."""
+"""Status names that differ between the command line and the database."""
 
 PaymentId = Annotated[str, typer.Argument(help="Payment ID, from `almoner unallocated-payments list`.")]
 Note = Annotated[str, typer.Option(help="Reason for the decision.")]
@@ -43,8 +43,8 @@ async def list_unallocated_payments(
 ) -> Output:
     """List unallocated payments, newest first.
 
-    Shows why each payment is unallocated, when it will be refunded automatically (see docs/money-rules.md), and who
-    made past decisions.
+    For each payment, the list shows why it is unallocated, when it will be refunded automatically (see
+    docs/money-rules.md), and who has already made a decision.
     """
     found = await suspense.list_newest(tx, sorted(UNALLOCATED_PAYMENT.states()) if every else _OPEN, limit)
     decided = await suspense.list_decisions(tx, [held.id for held in found])
@@ -86,8 +86,8 @@ async def refund(
     provider_refund: Annotated[
         str | None,
         typer.Option(
-            help="ID of a refund that you have already made in the payment provider's dashboard. "
-            "The refund is then only recorded."
+            help="ID of a refund that you have already made in the payment provider's dashboard. With this option, "
+            "the refund is only recorded."
         ),
     ] = None,
 ) -> Output:
@@ -107,9 +107,9 @@ async def refund(
 @commands.command("apply")
 @as_operator("finance", audit_action="unallocated_payment.applied")
 async def apply_to_donation(tx: Tx, officer: Caller, payment: PaymentId, note: Note) -> Output:
-    """Apply a bank transfer to its donation.
+    """Apply a donor's bank transfer to the donation that it pays for.
 
-    Use this command for a transfer that arrived late or for a different amount. The amount of the donation is changed
+    Use this command for a transfer that arrived late or with a different amount. The amount of the donation is changed
     to the amount received.
     """
     noted = _checked(note)
@@ -121,10 +121,7 @@ async def apply_to_donation(tx: Tx, officer: Caller, payment: PaymentId, note: N
 @commands.command("write-off")
 @as_operator("finance", audit_action="unallocated_payment.written_off")
 async def write_off(tx: Tx, officer: Caller, payment: PaymentId, note: Note) -> Output:
-    """Write off a payment that is not ours.
-
-    Use this command for a payment that was not meant for us. Nothing is refunded.
-    """
+    """Write off a payment that was not meant for us. Nothing is refunded."""
     noted = _checked(note)
     unallocated_payment_id = parse_id(tx, _TYPE, payment)
     return f"{payment} is {_status(await suspense.write_off(tx, unallocated_payment_id, noted, officer.id))}."

@@ -43,7 +43,7 @@ from almoner.validation.agents import service as agents
 commands = typer.Typer(help="Approve nonprofits to receive disbursements.", no_args_is_help=True)
 
 VerificationId = Annotated[str, typer.Argument(help="Verification ID, from `almoner verifications list`.")]
-Status = Annotated[VerificationStatus, typer.Option(help="Show only verifications with this status.")]
+Status = Annotated[VerificationStatus, typer.Option(help="Show only verifications that have this status.")]
 Reason = Annotated[
     RejectionReason,
     typer.Option(metavar="REASON", help=f"Reason shown to the partner: {', '.join(get_args(RejectionReason))}."),
@@ -130,7 +130,7 @@ async def _waits(tx: Tx, one: MonetaryDonationVerification) -> str | None:
 
 
 async def _check_rows(tx: Tx, one: MonetaryDonationVerification) -> Rows:
-    """A table of the findings of all checks, with the facts on one line."""
+    """A table of the verification's checks, with the facts of each check on one line."""
     noted = await verifications.list_findings(tx, one.id)
     by = await display_name_lookup(tx, [row.finding.source for row in noted])
     return [
@@ -155,7 +155,7 @@ def _plain(value: object) -> str:
 
 
 async def _flagged(tx: Tx, flags: Sequence[VerificationFlag]) -> Rows:
-    """A table of flags, with a row for each reviewer who has cleared the flag."""
+    """A table of flags. Each reviewer who has cleared a flag has a row."""
     by = await display_name_lookup(tx, [look.by for flag in flags for look in (flag.first, flag.second) if look])
     rows: Rows = []
     for flag in flags:
@@ -176,10 +176,10 @@ async def request_confirmation(
         typer.Option(help="Language of the email, such as de. Default: the language of the nonprofit's country."),
     ] = None,
 ) -> str:
-    """Email a nonprofit to ask whether it wants donations.
+    """Ask a nonprofit by email to confirm that it wants to receive donations.
 
-    We email the nonprofit a link to confirm that it wants to receive the donations. The email is sent to the address
-    set with `almoner agents set-contact`.
+    The email contains a link with which the nonprofit confirms this. It is sent to the address set with `almoner agents
+    set-contact`.
     """
     one = await _find(tx, verification)
     known = await agents.find_official_contact(tx, one.organisation_id)
@@ -203,7 +203,7 @@ def _language(given: str | None) -> str | None:
 
 
 async def _confirmation_rows(tx: Tx, one: MonetaryDonationVerification) -> Rows:
-    """A table of confirmation requests: who sent them, when, and the nonprofit's answers."""
+    """A table of confirmation requests: the sender and the time of each request, and the nonprofit's answer."""
     known = await organisation_confirmations.list_confirmations(tx, one.id)
     by = await display_name_lookup(tx, [row.asked_by for row in known])
     return [
@@ -227,8 +227,8 @@ async def list_flags(
 ) -> Table:
     """List flags that block disbursements.
 
-    A flag is raised if something changes after it was checked. Disbursements to the nonprofit are blocked until
-    two reviewers have cleared each flag.
+    A flag is raised if details of a nonprofit change after they were checked. Disbursements to the nonprofit are
+    blocked until two reviewers have cleared each flag.
     """
     rows: Rows = []
     for flag in await verifications.list_open_flags(tx, limit):
@@ -269,7 +269,7 @@ async def clear_flag(tx: Tx, officer: Caller, flag: FlagId, note: Note) -> Outpu
 
 
 async def _decision_rows(tx: Tx, history: list[RecordedDecision]) -> list[list[object]]:
-    """A table of decisions, with another row for each second reviewer."""
+    """A table of decisions. If two reviewers made a decision, each reviewer has a row."""
     by = await display_name_lookup(
         tx, [who for one in history for who in (one.evidence.decided_by, one.evidence.second_by)]
     )
@@ -305,7 +305,7 @@ async def approve_verification(tx: Tx, officer: Caller, verification: Verificati
 @commands.command("reject")
 @as_operator("reviewer")
 async def reject_verification(tx: Tx, officer: Caller, verification: VerificationId, reason: Reason, note: Note) -> str:
-    """Reject a verification and tell the partner why."""
+    """Reject a verification. The partner is notified of the reason."""
     reported = _checked(note)
     one = await _find(tx, verification)
     rejected = await verifications.reject(tx, ALL_PARTNERS, one.id, reason, DecisionEvidence(officer.id, reported))

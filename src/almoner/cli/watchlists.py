@@ -35,7 +35,7 @@ def import_list(
     source: Source,
     places: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH...", help="Files as published (.zip is accepted), or folders.", exists=True),
+        typer.Argument(metavar="PATH...", help="Files from the publisher (.zip is accepted), or folders.", exists=True),
     ],
     published: Annotated[
         datetime | None,
@@ -52,8 +52,8 @@ def import_list(
     """Import a new version of a watch list.
 
     Either all files are imported or none are. Earlier versions are kept, and importing the same files again changes
-    nothing. Importing a complete list retires its sample list. Files that look damaged are rejected: the
-    existing version stays in use, `almoner watchlists status` shows the reason, and the exit status is 1.
+    nothing. When you import a complete list, its sample list is retired. Files that look damaged are rejected: the
+    current version stays in use, `almoner watchlists status` shows the reason, and the exit status is 1.
     """
     reader = get_watchlist_source(source)
     retired: list[str] = []
@@ -89,7 +89,9 @@ def import_list(
 
     typer.echo(f"{reader.title}. Licence: {reader.licence}.")
     if reader.unverified:
-        typer.echo("The import format of this list has never been tested on a real file: check the imported data.")
+        typer.echo(
+            "The import format of this watch list has never been tested on a real file. Check the imported data."
+        )
     started = time.monotonic()
     try:
         loaded = run_with_database(load)
@@ -102,7 +104,7 @@ def import_list(
 
 @commands.command("retire")
 def retire_list(source: Source) -> None:
-    """Retire a list that is withdrawn or no longer used.
+    """Retire a watch list that its publisher has withdrawn or that you no longer use.
 
     A retired list no longer flags anyone, and no longer counts as a loaded list for its categories. Previous versions
     of the list are kept. To use the list again, import it again.
@@ -124,7 +126,7 @@ def retire_list(source: Source) -> None:
 @commands.command("status")
 @with_database
 async def show_status(database: Database) -> list[Part]:
-    """Show each list's version and last import.
+    """Show the version and the last import of each watch list.
 
     If no list of a category is loaded, screening never returns a clear result for that category. A list is unverified
     if its import format has never been tested on a real file.
@@ -141,7 +143,10 @@ async def show_status(database: Database) -> list[Part]:
         parts.append(f"Rejected at {iso_timestamp(one.loaded_at)}: {one.list}, {files}")
         parts += [f"  - {reason}" for reason in one.reasons]
     if refused:
-        parts.append("Download these files again and import them, or import them as they are with `import --force`.")
+        parts.append(
+            "Download these files again and import them. If the files are correct although they look damaged, use "
+            "`import --force`."
+        )
     return parts
 
 
@@ -169,7 +174,7 @@ def _status_row(one: WatchlistVersion) -> tuple[object, ...]:
 
 def _print_summary(load: WatchlistImport, seconds: float) -> None:
     if load.status == "unchanged":
-        typer.echo("These files are already loaded: nothing to do.")
+        typer.echo("These files are already imported, so nothing has changed.")
         return
     typer.echo(
         f"Loaded {load.entries:,} entries of {load.list}, version {load.version}: {load.added:,} added, "

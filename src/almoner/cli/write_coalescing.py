@@ -1,8 +1,8 @@
-"""A uvicorn protocol that sends a response's headers and body in one packet.
+"""A uvicorn protocol that sends the headers and the body of a response in one packet.
 
-uvicorn writes them one after the other, and uvloop sends each write immediately.
+Without it, uvicorn writes headers and body separately, and uvloop sends each write immediately.
 
-Joining both writes saves a system call: about 5 % of the time of a list request.
+Joining both writes saves a system call, which is about 5 % of the time of a list request.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 
 class WriteCoalescingTransport:
-    """A transport that joins consecutive writes."""
+    """A transport that joins two consecutive writes."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = transport
@@ -24,7 +24,7 @@ class WriteCoalescingTransport:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Send the data together with the buffered data. If nothing is buffered, buffer it."""
+        """Send the data together with the buffered data. If nothing is buffered, buffer the data instead."""
         if self._held:
             data, self._held = self._held + data, b""
             self._transport.write(data)

@@ -1,4 +1,4 @@
 """Web pages for operators: reviews, money, data, partners, people and health.
 
-They call the same services as the commands.
+The pages call the same services as the CLI commands.
 """

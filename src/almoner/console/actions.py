@@ -1,4 +1,4 @@
-"""Console actions: a page explains what will happen and asks for confirmation, then the action is performed once."""
+"""Console actions. A page explains what an action does and asks for confirmation before the action is performed."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,10 +23,11 @@ _REFUSED: Final = 409
 
 @dataclass(frozen=True, slots=True)
 class ActionField:
-    """A field of an action's form. ``choices``: values and labels, for ``choice``. ``value``: the initial value.
+    """A field of an action's form.
 
-    ``linked``: a link to the page can give the initial value in its query.
-    ``hidden``: what the page shows, so that the action can tell whether it still holds.
+    ``choices``: the values and labels of a ``choice`` field. ``value``: the initial value. ``linked``: the query string
+    of the page can set the initial value. A ``hidden`` field contains the version of the data that the page shows, so
+    that the action can fail if the data has changed since.
     """
 
     name: str
@@ -42,12 +43,12 @@ class ActionField:
 
 @dataclass(frozen=True, slots=True)
 class ActionPage:
-    """The page of an action before it is performed.
+    """The confirmation page of an action.
 
-    ``back``: the path below ``/operator`` to return to. ``sentences``: what will happen, and who is affected.
+    ``back``: the path below ``/operator`` to return to. ``sentences``: explain what will happen, and who is affected.
     ``mails``: the heading and content of each email that will be sent. ``preview``: the label of a button that shows a
-    preview and changes nothing. ``closed``: why the action is not available; the page then has no form. ``remedy``: the
-    label and ``do`` of a button that makes it available, at ``back``.
+    preview and changes nothing. ``closed``: the reason why the action is not available. If set, the page has no form.
+    ``remedy``: a button that makes the action available, as its label and the value that it posts to ``back``.
     """
 
     title: str
@@ -67,10 +68,10 @@ class ActionPage:
 class ConsoleAction:
     """One action of the console.
 
-    ``path``: contains ``{id}`` if the action is for a record. ``describe`` raises NotFound. ``perform`` runs in the
-    transaction and returns the path below ``/operator`` to show next; it raises IncorrectParams for invalid input, and
-    one of ``refusals`` if the service's rules reject the action. ``fresh``: requires a recent reauthentication, for
-    money, secrets and decisions. ``limits``: of the form.
+    ``path``: contains ``{id}`` if the action is for a record. ``describe`` returns the confirmation page, or raises
+    NotFound. ``perform`` returns the path below ``/operator`` to redirect to. It raises IncorrectParams for invalid
+    input, and one of ``refusals`` if a rule forbids the action. ``fresh``: requires a recent reauthentication, for
+    money, secrets and decisions. ``limits``: the size limits of the form.
     """
 
     path: str
@@ -130,7 +131,7 @@ class ActionPages:
 
 
 def email_preview(kind: Kind, place: str) -> tuple[str, Markup]:
-    """The email that a partner's owners will get, for ``ActionPage.mails``. ``place``: the partner's name."""
+    """A preview of the email to the owners of a partner, as an item of ``ActionPage.mails``."""
     mail = compose_email(kind, {"place": place}, {})
     return "The email", Markup("<p><strong>{}</strong></p><p>{}</p><p>{}</p>").format(
         mail.subject, mail.text, mail.after
@@ -138,17 +139,17 @@ def email_preview(kind: Kind, place: str) -> tuple[str, Markup]:
 
 
 def is_preview(visitor: Visitor) -> bool:
-    """Whether the request is for a preview of the input, without performing the action."""
+    """Whether the visitor asked for a preview instead of performing the action."""
     return bool(visitor.form_value("preview"))
 
 
 def _initial(visitor: Visitor, one: ActionField) -> str:
-    """The value of a field before anything is entered."""
+    """The initial value of a form field."""
     return visitor.query.get(one.name, one.value)[: one.maxlength] if one.linked else one.value
 
 
 def _values(visitor: Visitor, fields: Sequence[ActionField]) -> dict[str, str]:
-    """Read the form's values. Raises IncorrectParams with every field that is missing, too long or invalid."""
+    """Read the values of the form. Raises IncorrectParams, which lists all missing, too long or invalid fields."""
     found, reasons = {}, []
     for one in fields:
         value = visitor.form_value(one.name).strip()

@@ -1,4 +1,4 @@
-"""Shared by all console pages: access control, rendering and navigation counters."""
+"""What all console pages share: access control, rendering and the counters in the navigation."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ from almoner.validation.decisions.reviews.domain import Kind
 from almoner.validation.decisions.reviews.ports import ReviewHandler
 
 MOST_COUNTED: Final = 1000
-"""The limit of counters in the navigation; higher counts are shown as "more than"."""
+"""The highest count in the navigation. Higher counts are shown as this number with a plus sign."""
 _SHORTCUTS: Final = {
     "/desk": "d",
     "/reviews": "r",
@@ -45,26 +45,27 @@ _SHORTCUTS: Final = {
     "/organisations": "n",
     "/health": "h",
 }
-"""The keyboard shortcuts for navigation: press ``g``, then this key."""
+"""The keyboard shortcuts for navigation, by path. Press ``g`` and then the key."""
 Counter = Callable[[Tx], Awaitable[int | tuple[int, datetime | None]]]
-"""Counts the waiting items of a page, up to ``MOST_COUNTED`` + 1."""
+"""Counts the pending items of a page, up to ``MOST_COUNTED`` + 1."""
 PageKey = tuple[str, str]
-"""A keyboard shortcut: a letter that opens a link with ``data-key`` on this page, and its description."""
+"""A keyboard shortcut of one page: a key that opens the link with this ``data-key``, and its description."""
 
 
 def capitalised(text: str) -> str:
-    """The text with a capital first letter."""
+    """The text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
 
 
 @dataclass(frozen=True, slots=True)
 class ConsoleServices:
-    """The services that the console needs besides the database.
+    """The services that the console needs in addition to the database.
 
-    ``scanner`` and ``own_accounts`` (our bank accounts by currency): None if none are configured. ``preview_emails``:
-    makes a decision, collects the emails that applicants would get, and rolls the decision back. ``dossiers``: by ID
-    type. ``register_sources``, ``watchlist_sources``: the codes of the formats that can be read. ``rate_limits``: of
-    partners without limits of their own. ``screener``: the watch lists of this process, loaded when first needed.
+    ``scanner`` and ``own_accounts`` (our bank accounts by currency) are None if they are not configured.
+    ``preview_emails`` makes a decision, collects the emails that applicants would get, and rolls the decision back.
+    ``dossiers``: by the ID type of the record. ``register_sources``, ``watchlist_sources``: the codes of the supported
+    import formats. ``rate_limits``: the default limits of partners. ``screener``: compares names with the watch lists,
+    which it loads at the first use.
     """
 
     blobs: BlobStore
@@ -85,9 +86,9 @@ class ConsoleServices:
 
 @dataclass(frozen=True, slots=True)
 class ConsoleContext(PageContext):
-    """Dependencies of all console pages.
+    """The dependencies of all console pages.
 
-    ``counters``: functions that count waiting items, by the path of their page.
+    ``counters``: functions that count the pending items of a page, by its path.
     """
 
     services: ConsoleServices
@@ -105,15 +106,15 @@ class ConsoleContext(PageContext):
     ) -> Route:
         """Declare a page below ``/operator`` for operators with one of the roles.
 
-        ``fresh``: requires a recent reauthentication. ``upload``: the file in the page's form. ``limits``: of the
-        form without a file.
+        ``fresh``: requires a recent reauthentication. ``upload``: the file that the page accepts. ``limits``: the size
+        limits of a form without a file.
         """
         return self.gate.protected_route(
             OPERATORS_HOME + path, page, *roles, fresh=fresh, methods=methods, upload=upload, limits=limits
         )
 
     def texts(self, visitor: Visitor) -> PageTexts:
-        """The texts of the page, in English and in the visitor's time zone."""
+        """Texts, numbers and dates of a page, in English and in the visitor's time zone."""
         deployment = self.db.deployment
         zone = find_zone(visitor.person.time_zone) or deployment.time_zone
         return PageTexts(self.pages.language(None), zone, deployment.clock.now())
@@ -123,7 +124,8 @@ class ConsoleContext(PageContext):
     ) -> Response:
         """Render a page of the console.
 
-        ``page_keys``: keyboard shortcuts for links of this page; no shortcut makes a decision.
+        ``page_keys``: keyboard shortcuts for links on this page. A shortcut only opens a link and never makes a
+        decision.
         """
         texts = self.texts(visitor)
         return self.render_page(
@@ -148,7 +150,7 @@ class ConsoleContext(PageContext):
         )
 
     async def _counts(self, visitor: Visitor) -> dict[str, str]:
-        """The number of waiting items for each navigation link that the visitor sees."""
+        """The number of pending items for each navigation link that the visitor can see."""
         texts, found = self.texts(visitor), {}
         seen = {path for path in self.counters if self.gate.has_link(visitor, path)}
         async with self.db.read() as tx:
@@ -163,20 +165,20 @@ class ConsoleContext(PageContext):
         return found
 
     def record_href(self, visitor: Visitor, text: str) -> str | None:
-        """The path of the page for the record with this ID. None if the visitor has no access to it."""
+        """The path of the record with this ID. None if the visitor has no access to the record."""
         for id_type, path in RECORD_PAGES.items():
             if self.db.deployment.ids.parse(id_type, text):
                 return f"{visitor.place.home}{path}/{text}" if self.gate.has_link(visitor, path) else None
         return None
 
     def operator_id(self, visitor: Visitor) -> str:
-        """The visitor's operator ID, as stored with decisions."""
+        """The operator ID of the visitor, which is stored with their decisions."""
         return self.id_text(operators.ID, visitor.person.id)
 
     async def record_audit_entry(
         self, tx: Tx, visitor: Visitor, scope: UUID, action: str, subject: str, **details: str | int | bool | None
     ) -> None:
-        """Record the same audit log entry as the corresponding command."""
+        """Record the same audit log entry as the corresponding CLI command."""
         by = self.audit_context(visitor)
         given: audit.Details | None = details or None
         await audit.record_entry(tx, scope, by.actor, action, subject, ip_address=by.address, details=given)

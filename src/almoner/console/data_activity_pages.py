@@ -1,4 +1,4 @@
-"""Page about activities: the rules and their runs, and suggestions of sub-tags for a description."""
+"""The page about activity tags: it lists the runs of the tagging rules and suggests sub-tags for a description."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,10 @@ _MAX_TEXT: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class _Suggestion:
-    """A suggested sub-tag in words. ``score``: roughly the share of similar organisations that have it."""
+    """A suggested sub-tag with its display names.
+
+    ``score``: the approximate share of similar organisations that have the sub-tag.
+    """
 
     name: str
     tag: str
@@ -48,7 +51,7 @@ class OrganisationActivityPages:
         ]
 
     async def show(self, visitor: Visitor) -> Response:
-        """Show the rules with their latest runs, and suggest sub-tags for the description in the query."""
+        """Show the latest runs of the tagging rules, and suggest sub-tags for the entered description."""
         async with self._context.db.read() as tx:
             runs = await service.list_retagging_runs(tx, _RUNS)
         asked = {name: visitor.query.get(name, "").strip()[:_MAX_TEXT] for name in ("name", "activities", "objects")}
@@ -75,14 +78,14 @@ class OrganisationActivityPages:
                 PATH,
                 "Activities",
                 [
-                    f"A worker tags all organisations with the rules of {service.RULES_VERSION}.",
+                    f"A background worker tags all organisations. Version of the rules: {service.RULES_VERSION}.",
                     (
-                        "Imports tag organisations automatically. This is only needed after an upgrade that changed "
-                        "the tags or the rules."
+                        "Imports tag organisations automatically. You only need to apply the rules after an upgrade "
+                        "that changed the tags or the rules."
                     ),
-                    "Two million organisations take a few minutes. The service keeps running.",
-                    "Partners get no events about it. The history of each organisation shows the change.",
-                    "If the changed tags change an eligibility result, the partner is notified of the result.",
+                    "Tagging two million organisations takes a few minutes. The service keeps running.",
+                    "Partners get no events about the new tags. The history of each organisation shows the change.",
+                    "If a changed tag changes an eligibility result, the partner is notified of the new result.",
                 ],
             )
 

@@ -1,4 +1,4 @@
-"""Merge records of the same organisation: compare two records, and have two operators approve."""
+"""Pages to compare two records of the same organisation and to merge them. Two operators must approve a merge."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -28,12 +28,23 @@ from almoner.validation.decisions.reviews.domain import ValueComparison
 
 MERGES: Final = f"{ORGANISATIONS}/merges"
 _SUGGESTED: Final = 20
-_NOTE: Final = ActionField("note", "Evidence", "area", hint="Why both are the same organisation, and where you saw it.")
-_WHY: Final = ActionField("note", "Evidence", "area", hint="Why they are two organisations, and where you saw it.")
+_NOTE: Final = ActionField(
+    "note",
+    "Evidence",
+    "area",
+    hint="Explain why both records describe the same organisation, and where you found the evidence.",
+)
+_WHY: Final = ActionField(
+    "note",
+    "Evidence",
+    "area",
+    hint="Explain why the records describe two organisations, and where you found the evidence.",
+)
 _DONE: Final = {
-    "proposed": "Your approval is recorded (1 of 2). A second administrator must approve it, too, within 7 days.",
-    "merge": "The records have been merged. Both numbers now lead to one record.",
-    "separate": "The records have been separated. Each number leads to its own record again.",
+    "proposed": "Your approval is recorded (1 of 2). A second administrator must also approve the change within 7 "
+    "days.",
+    "merge": "The records have been merged. Both registration numbers now lead to one record.",
+    "separate": "The records have been separated. Each registration number leads to its own record again.",
 }
 _ROWS: Final[Sequence[tuple[str, Callable[[Organisation], str]]]] = (
     ("Registry", lambda one: f"{one.registry_name} ({one.registry_code})"),
@@ -57,7 +68,7 @@ class MergePages:
         self._context = context
         self._list = ConsoleList(
             path=MERGES,
-            title="Merges waiting for a second person",
+            title="Merges waiting for a second approval",
             about="No merges are waiting for approval. To merge two records of an organisation, open one of them.",
             roles=DATA_READERS,
             columns=(
@@ -174,7 +185,7 @@ class MergePages:
         return ConsoleAction(path, ADMINISTRATORS, describe, perform, refusals=(ImportRefused,), fresh=True)
 
     async def _pair_of_path(self, tx: Tx, visitor: Visitor) -> tuple[RecordPair, str]:
-        """The records in the URL, and the path of their comparison page."""
+        """The two records in the URL, and the path of the page that compares them."""
         name, _, other = visitor.path.removeprefix(f"{visitor.place.home}{ORGANISATIONS}/").split("/")
         return await self._pair(tx, name, other), f"{ORGANISATIONS}/{name}/compare?other={other}"
 
@@ -182,7 +193,7 @@ class MergePages:
         return await registers.load_pair(tx, *(self._context.parse_id(ID, one) for one in (name, other)))
 
     async def _record(self, tx: Tx, name: str) -> Organisation:
-        """The published record with this ID, even if it is merged. Raises NotFound."""
+        """The published record with this ID, even if it has been merged. Raises NotFound."""
         found = await organisations.find_record(tx, ALL_PARTNERS, self._context.parse_id(ID, name))
         if found is None:
             raise NotFound
@@ -225,13 +236,16 @@ def _pair_label(pair: RecordPair) -> str:
 
 
 _MERGE: Final = (
-    "From now on, both numbers lead to one record: the active one, or the older one if both are active or neither is.",
-    "Partners that follow either of them are notified.",
-    "Past donations and verifications stay with the record they were made for. You can separate the records again.",
-    "If two-person approval is on, a second administrator must approve it within 7 days.",
+    (
+        "From now on, both registration numbers lead to one record: the active one, or the older one if both or "
+        "neither are active."
+    ),
+    "Partners that monitor either record are notified.",
+    "Past donations and verifications stay with their original record. You can separate the records again.",
+    "If two-person approval is on, a second administrator must also approve the change within 7 days.",
 )
 _SEPARATE: Final = (
-    "Each number leads to its own record again. Partners that follow either record are notified.",
+    "Each registration number leads to its own record again. Partners that monitor either record are notified.",
     "If a register also links both records, they stay merged.",
-    "If two-person approval is on, a second administrator must approve it within 7 days.",
+    "If two-person approval is on, a second administrator must also approve the change within 7 days.",
 )

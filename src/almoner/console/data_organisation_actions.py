@@ -30,8 +30,8 @@ from almoner.platform.pages.record_tables import Fact
 
 _LONGEST_WEBSITE: Final = 255
 _SHOWN: Final = (
-    "Hosted pages, emails and search results use the new details immediately. "
-    "Partners that follow the organisation are notified."
+    "Hosted pages, emails and search results show the new details immediately. Partners that monitor the organisation "
+    "are notified."
 )
 
 
@@ -59,7 +59,7 @@ class OrganisationActions:
                 one.shown_name,
                 [
                     _SHOWN,
-                    "Leave a field empty to use the value from the register. The registered name does not change.",
+                    "Leave a field empty to show the value from the register. The registered name does not change.",
                 ],
                 fields=[
                     ActionField(
@@ -141,13 +141,15 @@ class OrganisationActions:
                 [
                     "Every partner can find the organisation, and take donations for it. This cannot be undone.",
                     (
-                        "The websites that the partner entered are not shown. A website below is used to verify "
-                        "agents: check that it belongs to the organisation."
+                        "The websites that the partner entered are not published. A website that you enter here is "
+                        "used to verify agents, so check that it belongs to the organisation."
                     ),
                 ],
                 fields=[
-                    ActionField("note", "Evidence", "area", hint="Describe what you checked, and where."),
-                    ActionField("websites", "Websites, one on each line", "area", required=False),
+                    ActionField(
+                        "note", "Evidence", "area", hint="Describe what you checked and which sources you used."
+                    ),
+                    ActionField("websites", "Websites, one per line", "area", required=False),
                 ],
                 facts=[
                     Fact("Registered name", one.full_name),

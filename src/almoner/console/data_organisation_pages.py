@@ -30,7 +30,7 @@ ORGANISATIONS: Final = "/organisations"
 ID: Final = "organisation"
 _CHANGES: Final = 100
 _MOST_RANKED: Final = 300
-"""The maximum number of search results that can be paged through."""
+"""The maximum number of search results that a visitor can page through."""
 _LINKS: Final = frozenset({"branch_of", "succeeded_by", "same_as"})
 _ACTS: Final = (
     ("brand", "Change branding", "b", ADMINISTRATORS),
@@ -39,8 +39,8 @@ _ACTS: Final = (
 )
 _CLEAR: Final = ("brand/clear", "Remove the branding", "x", ADMINISTRATORS)
 _DONE: Final = {
-    "branded": "Saved. Donors see the change immediately.",
-    "published": "Published. All partners can now find the organisation.",
+    "branded": "Your changes have been saved. Donors see them immediately.",
+    "published": "The organisation has been published. All partners can now find it.",
 }
 
 
@@ -78,8 +78,9 @@ class OrganisationPages:
         )
         self._unpublished = ConsoleList(
             path=f"{ORGANISATIONS}/unpublished",
-            title="Organisations that are not published",
-            about="Nonprofits that no imported register lists appear here. Only the partner that added one finds it.",
+            title="Unpublished organisations",
+            about="Nonprofits that are not in any imported register are listed here. Only the partner that added a "
+            "nonprofit can find it.",
             roles=DATA_READERS,
             columns=(
                 Column("Organisation"),
@@ -94,7 +95,7 @@ class OrganisationPages:
         )
 
     def routes(self) -> list[Route]:
-        """Starlette routes. Fixed paths come before paths with an ID."""
+        """The Starlette routes. Routes with fixed paths come before routes with an ID."""
         return [
             *ListRouteBuilder(self._context).routes(self._unpublished, self._list),
             self._context.route(f"{ORGANISATIONS}/{{id}}", self.show, *sorted(DATA_READERS), methods=["GET"]),
@@ -181,7 +182,7 @@ class OrganisationPages:
         currencies = ", ".join(one.donation_currencies)
         return [
             Fact("Registered name", one.name),
-            Fact("Second line of the name", one.secondary_name),
+            Fact("Second line of the organisation's name", one.secondary_name),
             Fact("Other names", "; ".join(one.other_names)),
             Fact("Former names", "; ".join(f"{name.name} (until {name.until.date()})" for name in former)),
             Fact("Registry", f"{one.registry_name} ({one.registry_code})"),
@@ -226,7 +227,7 @@ async def _load_by_id(tx: Tx, organisation_id: UUID) -> ListPage:
 
 
 def _position(cursor: str | None) -> int:
-    """The position of the first search result on the page. Raises IncorrectParams."""
+    """The offset of the first search result on the page. Raises IncorrectParams."""
     if cursor is None:
         return 0
     if not cursor.isdecimal() or not cursor.isascii() or len(cursor) > 4 or int(cursor) > _MOST_RANKED:
@@ -271,7 +272,9 @@ async def _notices(tx: Tx, one: Organisation) -> list[str]:
     if one.partner_id is None:
         return []
     names = await partners.find_names(tx, [one.partner_id])
-    return [f"No register lists this organisation. Only {names[one.partner_id]}, which added it, can find it."]
+    return [
+        f"No register lists this organisation. Only the partner that added it can find it: {names[one.partner_id]}."
+    ]
 
 
 async def _tables(tx: Tx, one: Organisation) -> list[RecordTable]:
@@ -302,7 +305,7 @@ def _sources(one: Organisation) -> RecordTable:
                 source.registry_name,
                 source.registry_number,
                 str(source.data_as_of.date()) if source.data_as_of else None,
-                "Never tested on a real file" if source.unverified else "Verified",
+                "Import format never tested on a real file" if source.unverified else "Verified",
             ),
         )
         for source in one.sources
@@ -316,7 +319,7 @@ def _sources(one: Organisation) -> RecordTable:
 
 
 def _records(tx: Tx, principal: Organisation, merged: Sequence[Organisation]) -> RecordTable:
-    """Merged records, each with a link to a comparison with the main record."""
+    """A table of merged records, each with a link that compares it with the main record."""
     compare = f"{organisation_path(tx, principal.id)}/compare?other="
     return RecordTable(
         "Other records of this organisation",
@@ -332,7 +335,7 @@ def _records(tx: Tx, principal: Organisation, merged: Sequence[Organisation]) ->
 
 
 async def _screening(tx: Tx, records: Sequence[Organisation]) -> RecordTable:
-    """Whether each record was screened against watch lists, and the decisions about its matches."""
+    """A table of the watch list screening of each record: its result, and the number of matches by decision."""
     rows = []
     for one in records:
         subject = await screenings.find_screened_subject(tx, "organisation", one.id)
@@ -370,7 +373,8 @@ async def _screening(tx: Tx, records: Sequence[Organisation]) -> RecordTable:
             Column("Cannot be compared because"),
         ],
         rows,
-        "Never screened against watch lists, because no partner has validated, monitored or verified it.",
+        "This organisation has never been screened against watch lists, because no partner has validated, monitored "
+        "or verified it.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The pages about registers, watch lists, organisations and their activities."""
+"""All pages about registers, watch lists, organisations and activity tags."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -32,13 +32,13 @@ COUNTERS: Final[dict[str, Counter]] = {LOADS: registers.count_undecided, REGISTE
 
 
 def start_page_sections(_context: ConsoleContext) -> Sequence[StartPageSection]:
-    """The start page's section about registers."""
+    """The section about registers on the console's start page."""
 
     async def waiting(tx: Tx, _visitor: Visitor) -> list[StartPageLine]:
         return [
             StartPageLine("Imports in quarantine", f"{LOADS}?status=quarantined", await registers.count_undecided(tx)),
-            StartPageLine("Registers past their maximum age", REGISTERS, await _count_late(tx)),
-            StartPageLine("Merges waiting for a second person", MERGES, await count_waiting(tx)),
+            StartPageLine("Registers with outdated data", REGISTERS, await _count_late(tx)),
+            StartPageLine("Merges waiting for a second approval", MERGES, await count_waiting(tx)),
         ]
 
     return [StartPageSection("Data", ADMINISTRATORS, waiting)]

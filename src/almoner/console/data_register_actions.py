@@ -1,4 +1,4 @@
-"""Actions for registers: refresh now, and accept or reject quarantined imports."""
+"""Actions to refresh a register now, and to accept or reject a quarantined import."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -18,7 +18,7 @@ from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Fact
 
 _ID = "registerload"
-_NOTE = ActionField("note", "Reason", "area", hint="Describe what you compared and whom you spoke to.")
+_NOTE = ActionField("note", "Reason", "area", hint="Describe what you compared and whom you contacted.")
 
 
 class RegisterActions:
@@ -40,17 +40,25 @@ class RegisterActions:
                 REGISTERS,
                 "Registers",
                 [
-                    "A worker downloads the files from the publisher and imports them if they have changed.",
-                    "This can take an hour for a large register. Until then, the current data stays in use.",
+                    (
+                        "A background worker downloads the register's files from the publisher and imports them if "
+                        "they have changed."
+                    ),
+                    (
+                        "The import of a large register can take an hour. Until it is complete, the current data "
+                        "stays in use."
+                    ),
                     "Files that look damaged are quarantined, and administrators get an email.",
                 ],
-                closed="" if source.every else "This source is not in the schedule (ALMONER_REGISTER_SCHEDULE).",
+                closed=""
+                if source.every
+                else "This source has no refresh schedule. To add one, use ALMONER_REGISTER_SCHEDULE.",
             )
 
         async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
             source = await _source(tx, visitor)
             if source.every is None:
-                raise ImportRefused("This source is not in the schedule.")
+                raise ImportRefused("This source has no refresh schedule.")
             await registers_jobs.enqueue_refresh(tx, source.source)
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "register.refresh_started", source.source)
             return f"{REGISTERS}?done=started"
@@ -64,11 +72,11 @@ class RegisterActions:
             load = await self._load(tx, visitor)
             closed = await registers.undecidable_reason(tx, load)
             if not closed and not load.rows:
-                closed = "None of these files could be read, so there is nothing to import."
+                closed = "None of the files of this import could be read, so there is nothing to import."
             if not closed and not await registers.list_fetches(tx, load.id):
                 closed = (
-                    "These files were not downloaded automatically. Upload them again and select the option "
-                    "to import them even if they look damaged."
+                    "The files of this import were not downloaded automatically. Upload them again and select the "
+                    "option to import them even if they look damaged."
                 )
             return ActionPage(
                 "Release the import",
@@ -76,10 +84,13 @@ class RegisterActions:
                 self._path(load),
                 load.source,
                 [
-                    "A worker downloads the same files again and imports them, ignoring the checks below.",
+                    (
+                        "A background worker downloads the same files again and imports them, ignoring the failed "
+                        "checks below."
+                    ),
                     "If the publisher has replaced the files in the meantime, nothing is imported.",
                     (
-                        "Nonprofits that are no longer in the files become inactive, and partners that monitor them "
+                        "Nonprofits that are missing from the files become inactive, and partners that monitor them "
                         "are notified."
                     ),
                 ],
@@ -91,7 +102,7 @@ class RegisterActions:
         async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
             load = await self._load(tx, visitor)
             if not load.rows or not await registers.list_fetches(tx, load.id):
-                raise ImportRefused("These files cannot be imported again.")
+                raise ImportRefused("The files of this import cannot be imported again.")
             by = self._context.operator_id(visitor)
             await registers.decide_about_load(tx, load, "released", by, entered_values["note"])
             await registers_jobs.enqueue_release(tx, load.id, by)
@@ -110,9 +121,9 @@ class RegisterActions:
                 self._path(load),
                 load.source,
                 [
-                    "These files are never imported, and the current data stays in use.",
+                    "The files of this import will never be imported, and the current data stays in use.",
                     "The self-check no longer reports this import.",
-                    "The publisher's next files are imported as usual.",
+                    "The next files from the publisher are imported as usual.",
                 ],
                 fields=[_NOTE],
                 facts=_reasons(load),

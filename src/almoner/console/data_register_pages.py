@@ -1,4 +1,4 @@
-"""Pages about registers: the age of their data, and their imports, including quarantined ones."""
+"""Pages about registers and their imports, including quarantined imports."""
 
 from typing import Any, Final
 
@@ -63,7 +63,7 @@ class RegisterPages:
         ]
 
     async def registers(self, visitor: Visitor) -> Response:
-        """List sources with the age of their data, its maximum age, the refresh schedule and the last attempt."""
+        """List sources with the age of their data, the maximum age, the refresh schedule and the last refresh."""
         async with self._context.db.read() as tx:
             found = await registers.list_source_ages(tx)
             late = [one.is_late(tx.now) for one in found]
@@ -93,7 +93,7 @@ class RegisterPages:
         return ListRow(f"{LOADS}/{text}", (text, one.source, one.status, *moments, *counts))
 
     async def show(self, visitor: Visitor) -> Response:
-        """Show an import: its counts, the reasons for quarantine, unreadable rows and values, and changes."""
+        """Show an import: its counts, the reasons for a quarantine, and the rows and values that could not be read."""
         load_id = self._context.id_from_path(visitor, _ID)
         async with self._context.db.snapshot() as tx:
             load = await registers.find_load(tx, load_id)
@@ -138,6 +138,6 @@ def _facts(load: RegisterImport) -> list[Fact]:
         Fact("Numbers changed", f"{load.changed:,}, and {load.ignored_changes:,} in ignored columns only"),
         Fact("Numbers removed", f"{load.removed:,}"),
         Fact("Rows rejected", f"{load.quarantined:,}"),
-        Fact("Numbers left unchanged because of rejected rows", f"{load.carried_over:,}"),
+        Fact("Registration numbers left unchanged because of rejected rows", f"{load.carried_over:,}"),
         Fact("Ambiguous links", f"{load.ambiguous:,}"),
     ]

@@ -39,9 +39,9 @@ _LONGEST_NAME: Final = 255
 
 @dataclass(frozen=True, slots=True)
 class _Imports:
-    """A kind of import.
+    """A kind of import: registers or watch lists.
 
-    ``path``: the list page that it belongs to. ``sources``: the available import formats, by code.
+    ``path``: the page that lists them. ``sources``: the codes of the available import formats.
     """
 
     kind: Kind
@@ -200,14 +200,14 @@ class UploadPages:
 def _problems(visitor: Visitor, imports: _Imports, typed: dict[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     if typed["source"] not in imports.sources:
-        found["source"] = "Choose one from the list."
+        found["source"] = "Choose a source from the list."
     try:
         _parse_day(typed["day"])
     except ValueError:
         found["day"] = "Enter a date such as 2026-04-30."
     received = visitor.upload
     if received is not None and isinstance(received.problem, MaxFileSize):
-        found["file"] = f"The file is too large: at most {_MEGABYTES} MB. Use the command for larger files."
+        found["file"] = f"The file is too large. The limit is {_MEGABYTES} MB. Use the command for larger files."
     elif received is None or received.uploaded is None:
         found["file"] = "Choose a file."
     elif not _file_name(received.uploaded):
@@ -216,12 +216,12 @@ def _problems(visitor: Visitor, imports: _Imports, typed: dict[str, str]) -> dic
 
 
 def _parse_day(text: str) -> datetime | None:
-    """Midnight of a date; None if the text is empty. Raises ValueError."""
+    """Parse a date as midnight UTC. None if the text is empty. Raises ValueError."""
     return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC) if text else None
 
 
 def _file_name(uploaded: UploadedFile) -> str:
-    """The file name without folders or characters that file systems do not allow."""
+    """The file name without folders, and without characters that cannot be printed."""
     name = PureWindowsPath(uploaded.filename).name
     kept = "".join(sign for sign in name if sign.isprintable())[-_LONGEST_NAME:]
     while len(kept.encode()) > _LONGEST_NAME:
@@ -232,13 +232,16 @@ def _file_name(uploaded: UploadedFile) -> str:
 async def _notices(tx: Tx, upload: ImportUpload) -> list[str]:
     match upload.status:
         case "waiting":
-            return ["A worker imports the file as soon as it is free. Reload this page to see its progress."]
+            return ["A background worker will import the file soon. Reload this page to see the progress."]
         case "importing":
             return [
-                f"A worker is importing the file{await _rows_read(tx, upload)}. Reload this page to see its progress."
+                (
+                    f"A background worker is importing the file{await _rows_read(tx, upload)}. Reload this page to see "
+                    "its progress."
+                )
             ]
         case "unchanged":
-            return ["This file was already imported. Nothing has changed."]
+            return ["This file had already been imported. Nothing has changed."]
         case "quarantined":
             return ["The file looks damaged, so it was not imported. The current data stays in use."]
         case _:

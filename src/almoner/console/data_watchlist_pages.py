@@ -1,4 +1,4 @@
-"""Pages about watch lists: versions, age of the data, rejected imports, and retiring a list."""
+"""Pages about watch lists: their versions, the age of their data, rejected imports, and an action to retire a list."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -39,7 +39,7 @@ class WatchlistPages:
         ]
 
     async def list(self, visitor: Visitor) -> Response:
-        """List all watch lists with their versions and ages, and imports that have been rejected since."""
+        """List all watch lists with their version and age, and with imports that were rejected after that version."""
         async with self._context.db.snapshot() as tx:
             versions = await watchlists.list_versions(tx)
             refused = await watchlists.list_refused_loads(tx)
@@ -79,17 +79,22 @@ class WatchlistPages:
                 f"{PATH}/{version.code}",
                 version.code,
                 [
-                    "A worker downloads the list from its publisher and imports it if it has changed.",
-                    "Everyone who is monitored is then screened against the list again. New matches go to review.",
-                    "A list that looks damaged is rejected, and administrators get an email.",
+                    "A background worker downloads the watch list from its publisher and imports it if it has changed.",
+                    (
+                        "All monitored organisations and people are then screened against the list again. New matches "
+                        "are added to the review queue."
+                    ),
+                    "If the list looks damaged, the import is rejected and administrators get an email.",
                 ],
-                closed="" if planned else "This list is not in the schedule (ALMONER_WATCHLIST_SCHEDULE).",
+                closed=""
+                if planned
+                else "This watch list has no refresh schedule. To add one, use ALMONER_WATCHLIST_SCHEDULE.",
             )
 
         async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
             version = await _version(tx, _code(visitor))
             if not await watchlists_jobs.is_scheduled(tx, version.code):
-                raise WatchlistRefused("This list is not in the schedule.")
+                raise WatchlistRefused("This watch list has no refresh schedule.")
             await watchlists_jobs.enqueue_refresh(tx, version.code)
             await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "watchlist.refresh_started", version.code)
             return f"{PATH}?done=started"
@@ -106,9 +111,10 @@ class WatchlistPages:
                 f"{PATH}/{version.code}",
                 version.code,
                 [
-                    f"The list no longer flags anyone. Its {version.load.entries:,} entries are removed.",
-                    "Past decisions still apply. To use the list again, import it again.",
-                    "In categories that no other list covers, nobody can be screened as clear any more.",
+                    "The watch list no longer flags anyone.",
+                    f"{version.load.entries:,} entries are removed from screening.",
+                    "Past decisions about matches still apply. To use the watch list again, import it again.",
+                    "Screening can no longer return a clear result for categories that no other list covers.",
                 ],
                 closed="" if version.load.entries else "This list is retired.",
             )

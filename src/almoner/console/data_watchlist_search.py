@@ -1,4 +1,4 @@
-"""Look up a name in the watch lists as screening would, without storing anything about it."""
+"""Look up a name in the watch lists. The comparison is the same as in screening, but the name is not stored."""
 
 from typing import Final
 
@@ -22,19 +22,19 @@ _LONGEST_NAME: Final = 500
 _KINDS: Final[dict[str, SubjectKind]] = {"organisation": "organisation", "person": "person"}
 OBSTACLE_WORDS: Final[dict[ScreeningObstacle, str]] = {
     "script_uncertain": (
-        "Some letters of this name are only compared by their sound, or look like letters of another alphabet. "
-        "A listed name can be missing from these results."
+        "Some letters of this name can only be compared by sound, or look like letters of another alphabet. These "
+        "results may be incomplete."
     ),
     "script_not_supported": (
-        "Some letters of this name cannot be compared. Enter the name in Latin letters, and search the publisher’s "
-        "own page."
+        "Some letters of this name cannot be compared. Enter the name in Latin letters, and also search the list on "
+        "the publisher’s website."
     ),
-    "no_words": "This name has no words that can be compared.",
+    "no_words": "This name contains no words that can be compared.",
 }
 
 
 class WatchlistSearchPage:
-    """The page for looking up a name."""
+    """The page for looking up a name in the watch lists."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
@@ -44,7 +44,10 @@ class WatchlistSearchPage:
         return [self._context.route(WATCHLIST_SEARCH, self.search, *sorted(DATA_READERS))]
 
     async def search(self, visitor: Visitor) -> Response:
-        """Show the form, filled in from the given case, and the results. Records each search in the audit log."""
+        """Show the search form, with initial values from the review case if there is one, and the results.
+
+        Each search is recorded in the audit log.
+        """
         case = visitor.query.get("case", "")
         subject = await self._subject_of(case) if case else None
         typed = _typed(visitor, subject)
@@ -72,13 +75,13 @@ class WatchlistSearchPage:
         )
 
     async def _record(self, tx: Tx, visitor: Visitor, kind: str, found: LookupResult, case: str | None) -> None:
-        """Write the audit entry. It names the case, not the name that was looked up."""
+        """Record the search in the audit log. The entry contains the ID of the case, but not the name."""
         counts = {"found": len(found.flagged), "similar": len(found.similar)}
         details = {"case": case} if case else {}
         await self._context.record_audit_entry(tx, visitor, DEPLOYMENT, "watchlist.searched", kind, **counts, **details)
 
     async def _subject_of(self, case: str) -> StoredSubject:
-        """The screened subject of a case. Raises NotFound."""
+        """The screened subject of a review case. Raises NotFound."""
         ids = self._context.db.deployment.ids
         async with self._context.db.read() as tx:
             if (subject := ids.parse("screeningsubject", case)) is not None:
@@ -93,7 +96,7 @@ class WatchlistSearchPage:
 
 
 def _typed(visitor: Visitor, subject: StoredSubject | None) -> dict[str, str]:
-    """The entered values, or the initial ones from the case."""
+    """The values in the form: those that the visitor entered, or else those of the review case."""
     if visitor.form:
         return {name: " ".join(visitor.form_value(name).split()) for name in ("name", "kind", "country")}
     if subject is None:
@@ -105,7 +108,7 @@ def _typed(visitor: Visitor, subject: StoredSubject | None) -> dict[str, str]:
 def _problems(typed: dict[str, str]) -> dict[str, str]:
     problems = {}
     if not 1 <= len(typed["name"]) <= _LONGEST_NAME:
-        problems["name"] = f"Enter a name with up to {_LONGEST_NAME} characters."
+        problems["name"] = f"Enter a name. The limit is {_LONGEST_NAME} characters."
     if typed["kind"] not in _KINDS:
         problems["kind"] = "Choose an organisation or a person."
     if typed["country"] and typed["country"].upper() not in COUNTRIES:

@@ -1,4 +1,4 @@
-"""Compare submitted and registered values: mark differences, and identify look-alike letters. No input or output."""
+"""Compare submitted values with registered values. The comparison marks differences and look-alike letters."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _NAMED: Final = 8
 class MarkedValue:
     """One row of a comparison.
 
-    ``listed``: the values on the other side, best match first. ``agrees``: one of them is equal. ``reading``: a
+    ``listed``: the registered values, best match first. ``agrees``: whether a registered value is equal. ``reading``: a
     transliteration into Latin letters, if needed. ``letters``: look-alike characters with their code points.
     """
 
@@ -56,7 +56,7 @@ def mark_differences(compared: ValueComparison) -> MarkedValue:
 
 
 def name_suspicious_letters(text: str) -> list[str]:
-    """Letters from other scripts than the rest of the text, and invisible characters, with their names."""
+    """Invisible characters, and letters of a different script from the rest of the text, with their names."""
     by_script: dict[str, list[str]] = {}
     hidden: list[str] = []
     for letter in text:

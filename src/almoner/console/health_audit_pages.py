@@ -41,7 +41,8 @@ class AuditPages:
         declared = ConsoleList(
             PATH,
             "Audit log",
-            "The audit log records every change that a person or an API key makes, and every time a secret is shown.",
+            "The audit log records every change that is made by a person or with an API key, and every time that a "
+            "secret is shown.",
             ADMINISTRATORS,
             [
                 Column("Time", "moment"),
@@ -59,8 +60,8 @@ class AuditPages:
             ],
             order="newest first",
             actions=[(f"{CHAINS}/deployment", "Verify the chain")],
-            lead="To see a partner's entries, filter by partner. Without a filter, this list shows entries that "
-            "do not belong to a partner.",
+            lead="To see a partner's entries, filter by partner. Without a filter, you see only entries that do not "
+            "belong to a partner.",
         )
         return [
             *lists.routes(declared),
@@ -103,7 +104,7 @@ class AuditPages:
         return ListPage(rows, str(found[query.limit - 1].id) if len(found) > query.limit else None)
 
     async def show(self, visitor: Visitor) -> Response:
-        """Show an entry with its details."""
+        """Show one audit log entry with its details."""
         name, entry_id = visitor.path.removeprefix(f"{OPERATORS_HOME}{PATH}/").split("/")
         async with self._context.db.read() as tx:
             found = await audit.find_entry(tx, _scope(tx, name), _uuid(entry_id))
@@ -177,8 +178,11 @@ class AuditPages:
                 f"{CHAINS}/{name}",
                 name,
                 [
-                    "A worker reads every entry and compares the chain with its signed and exported heads.",
-                    "This takes a few minutes for a long log. Nothing is changed.",
+                    (
+                        "A background worker reads all entries and compares the hash chain with its signed heads and "
+                        "its exported heads."
+                    ),
+                    "The verification of a long audit log takes a few minutes. It changes nothing.",
                 ],
             )
 
@@ -191,7 +195,7 @@ class AuditPages:
         return ConsoleAction(f"{CHAINS}/{{scope}}/prove", ADMINISTRATORS, describe, perform)
 
     async def _names(self, tx: Tx, entries: list[Entry]) -> Mapping[str, str]:
-        """Display names of the operators and members in the entries, by their IDs."""
+        """The display names of all operators and members in these entries, by ID."""
         found = dict(
             await operators.find_display_names(tx, {text for one in entries for text in (one.actor.id, one.subject)})
         )

@@ -1,4 +1,4 @@
-"""Pages about emails that could not be delivered. Operators can resend them."""
+"""Pages about undelivered emails. Operators can resend these emails."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -25,7 +25,7 @@ _ANSWERS: Final = {"rejected": True, "no_answer": False}
 
 
 class HealthEmails:
-    """Pages about emails that were not delivered."""
+    """Pages about undelivered emails."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
@@ -35,8 +35,8 @@ class HealthEmails:
         declared = ConsoleList(
             PATH,
             "Emails not delivered",
-            "Emails that a mail server rejected or did not accept in time are listed here for 90 days. Bounce "
-            "messages that arrive later by email are not detected.",
+            "Emails that a mail server rejected or did not accept in time are listed here for 90 days. If a server "
+            "accepts an email and later sends a bounce message, the email is not listed.",
             ADMINISTRATORS,
             [
                 Column("Email", "id"),
@@ -78,7 +78,7 @@ class HealthEmails:
         return ListRow(f"{PATH}/{text}", (text, one.created_at, one.kind, one.recipient, answer, one.reason))
 
     async def show(self, visitor: Visitor) -> Response:
-        """Show one email: its recipient and the response of the mail server."""
+        """Show one undelivered email, with its recipient and the response of the mail server."""
         email_id = self._context.id_from_path(visitor, _ID)
         async with self._context.db.read() as tx:
             email = await _email(tx, email_id)
@@ -92,7 +92,8 @@ class HealthEmails:
             actions=actions,
             page_keys=[(key, words) for _, words, key in actions],
             details=self._facts(email),
-            advice="Correct the address or the mail server before you send it again. See docs/runbooks/emails.md.",
+            advice="Correct the address or fix the mail server before you resend the email. See "
+            "docs/runbooks/emails.md.",
             payload="",
         )
 
@@ -105,8 +106,11 @@ class HealthEmails:
                 f"{PATH}/{self._context.id_text(_ID, email.id)}",
                 email.kind,
                 [
-                    "A worker generates the email again from current data and sends it to the current address.",
-                    "If the email cannot be delivered, it appears in this list again.",
+                    (
+                        "A background worker creates the email again from current data and sends it to the current "
+                        "address."
+                    ),
+                    "If the email still cannot be delivered, it is listed here again.",
                 ],
                 facts=self._facts(email),
             )

@@ -1,4 +1,4 @@
-"""The health overview: one line for each finding, with advice on what to do."""
+"""The data of the health overview: one line for each part of the service, with advice on how to fix problems."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from almoner.platform.observability.selfcheck import CheckRecord
 from almoner.webhooks.subscriptions import service as subscriptions
 
 EXPIRY_NOTICE: Final = timedelta(days=30)
-"""How long before their expiry keys and tokens are listed."""
+"""Keys and tokens are listed this long before they expire."""
 
 _MAX_EVENT_LAG: Final = 30.0
 _MAX_AUDIT_LAG: Final = 600.0
@@ -33,7 +33,10 @@ HealthState = Literal["healthy", "attention", "failing"]
 
 @dataclass(frozen=True, slots=True)
 class HealthLine:
-    """A line of the health overview. ``advice``: what to do. ``path``: a page with details, below ``/operator``."""
+    """A line of the health overview.
+
+    ``advice``: how to fix the problem. ``path``: a page with details, below ``/operator``.
+    """
 
     name: str
     state: HealthState
@@ -44,7 +47,10 @@ class HealthLine:
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """A key or token that expires soon. ``owner``: the ID of the partner, or the name of the operator."""
+    """A key or token that expires soon.
+
+    ``owner``: the ID of the partner or the name of the operator that it belongs to.
+    """
 
     name: str
     owner: str
@@ -52,7 +58,7 @@ class Expiry:
 
 
 async def load_lines(tx: Tx) -> list[HealthLine]:
-    """Load all lines of the health overview, in the order in which an operator would look for a cause."""
+    """Load all lines of the health overview. A likely cause comes before its effects."""
     live = await processes.list_processes(tx)
     return [
         *_process_lines(live, tx.real_now),
@@ -94,7 +100,10 @@ def _process_lines(live: Sequence[LiveProcess], real_now: datetime) -> list[Heal
 
 
 def _outside_lines(live: Sequence[LiveProcess]) -> list[HealthLine]:
-    """The latest checks of external services by workers. A problem that several workers report is listed once."""
+    """The results of the workers' latest checks of external services.
+
+    A problem that several workers report is listed once.
+    """
     seen = {(check.name, check.found): check for one in live for check in one.checks}
     wrong = [check for check in seen.values() if check.status in ("failed", "warning")]
     path = "/health/processes"
@@ -106,7 +115,15 @@ def _outside_lines(live: Sequence[LiveProcess]) -> list[HealthLine]:
             for one in wrong
         ]
     if not seen:
-        return [HealthLine("Connections", "attention", "No worker has run the checks yet", "Wait for a worker.", path)]
+        return [
+            HealthLine(
+                "Connections",
+                "attention",
+                "No background worker has checked the connections yet",
+                "Check that a worker is running.",
+                path,
+            )
+        ]
     return [HealthLine("Connections", "healthy", f"{_counted(len(seen), 'check')} passed", path=path)]
 
 
@@ -116,10 +133,10 @@ async def _event_line(tx: Tx) -> HealthLine:
         return HealthLine(
             "Events",
             "healthy",
-            f"The oldest event without a sequence number has been waiting for {lag:.0f} s",
+            f"The oldest undispatched event has been waiting for {lag:.0f} s",
             path="/health/queues",
         )
-    found = f"The oldest event without a sequence number has been waiting for {lag:.0f} s"
+    found = f"The oldest undispatched event has been waiting for {lag:.0f} s"
     return HealthLine("Events", "failing", found, "See docs/runbooks/stuck-queue.md.", "/health/queues")
 
 
@@ -135,13 +152,13 @@ def _queue_lines(kinds: Sequence[KindInQueue], now: datetime) -> list[HealthLine
             "Queue",
             "attention",
             f"{found}; the oldest is {late.total_seconds() / 60:.0f} minutes late",
-            "Check that workers are running, and see why jobs of this kind are being retried.",
+            "Check that background workers are running, and find out why the oldest jobs are being retried.",
             "/health/queues",
         )
     ]
     if dead:
-        advice = "Find out why each job gave up. Fix the cause and retry the job, or drop it."
-        lines.append(HealthLine("Jobs", "attention", f"{_counted(dead, 'job')} gave up", advice, "/health/jobs"))
+        advice = "Find out why each job failed. Fix the cause and retry the job, or drop the job."
+        lines.append(HealthLine("Jobs", "attention", f"{_counted(dead, 'failed job')}", advice, "/health/jobs"))
     return lines
 
 
@@ -152,7 +169,7 @@ async def _receiver_line(tx: Tx) -> HealthLine:
         return HealthLine("Webhook receivers", "healthy", "All webhook endpoints are working", path=path)
     found = f"{failing:,} failing, {suspended:,} suspended"
     return HealthLine(
-        "Webhook receivers", "attention", found, "Contact the partner. Missed events can be replayed for 90 days.", path
+        "Webhook receivers", "attention", found, "Contact the partner. It can replay missed events for 90 days.", path
     )
 
 
@@ -162,17 +179,21 @@ async def _email_line(tx: Tx) -> HealthLine:
     if not count:
         return HealthLine("Emails", "healthy", "All emails were delivered", path=path)
     counted = f"More than {MOST_COUNTED:,} emails" if count > MOST_COUNTED else _counted(count, "email")
-    advice = "Correct the address or the mail server, and send the emails again."
+    advice = "Correct the addresses or fix the mail server, and then resend the emails."
     return HealthLine("Emails", "attention", f"{counted} could not be delivered", advice, path)
 
 
 async def _audit_line(tx: Tx) -> HealthLine:
     lag = await audit_chain.chain_lag_seconds(tx)
     if lag <= _MAX_AUDIT_LAG:
-        return HealthLine("Audit log", "healthy", "All audit log entries are in the hash chain", path="/audit-log")
-    found = f"The oldest audit log entry that is not in the hash chain yet is {lag:.0f} s old"
+        return HealthLine("Audit log", "healthy", "The hash chain contains all audit log entries", path="/audit-log")
+    found = f"The oldest audit log entry that is missing from the hash chain is {lag:.0f} s old"
     return HealthLine(
-        "Audit log", "failing", found, "Check that a worker is running. See docs/runbooks/audit.md.", "/audit-log"
+        "Audit log",
+        "failing",
+        found,
+        "Check that a background worker is running. See docs/runbooks/audit.md.",
+        "/audit-log",
     )
 
 
@@ -184,7 +205,7 @@ def _selfcheck_line(records: Sequence[CheckRecord], now: datetime) -> HealthLine
     broken = sum(one.found > 0 for one in records)
     found = f"{broken:,} of {len(records):,} checks found problems" if broken else f"{len(records):,} checks passed"
     if broken:
-        return HealthLine(name, "failing", found, "Each problem says what to do.", path)
+        return HealthLine(name, "failing", found, "Open the self-check to see how to fix each problem.", path)
     if now - checked_at > _SELFCHECK_AGE:
         return HealthLine(
             name,

@@ -30,7 +30,9 @@ from almoner.platform.observability.incidents import (
 from almoner.platform.pages.record_tables import Column, Fact, TimelineStep, readable
 
 PATH: Final = "/health/incidents"
-_PUBLIC: Final = "This appears on the public status page within a minute. Do not name partners, donors or nonprofits."
+_PUBLIC: Final = (
+    "Your text appears on the public status page within a minute. Do not name partners, donors or nonprofits."
+)
 _STATUSES: Final = [(status, readable(status)) for status in OPEN_STATUSES]
 _TEXT: Final = ActionField("text", "Message for partners", "area")
 
@@ -127,7 +129,7 @@ class HealthIncidents:
                 "Incidents",
                 [_PUBLIC],
                 fields=[
-                    ActionField("title", "Title", hint="Such as: Webhooks are delayed", maxlength=120),
+                    ActionField("title", "Title", hint="For example: Webhooks are delayed", maxlength=120),
                     ActionField("affected", "Affected part", "choice", choices=list(AFFECTED.items())),
                     ActionField("status", "Status", "choice", choices=_STATUSES),
                     _TEXT,
@@ -195,7 +197,7 @@ class HealthIncidents:
         return ConsoleAction(f"{PATH}/{{id}}/resolve", ADMINISTRATORS, describe, perform, refusals=(IncidentResolved,))
 
     async def _found(self, tx: Tx, visitor: Visitor) -> tuple[Incident, str]:
-        """The incident in the URL, and the path of its page."""
+        """The incident in the URL, and the path of the incident's page."""
         own = visitor.path.removeprefix(visitor.place.home).rpartition("/")[0]
         return await _find(tx, self._context.parse_id(ID, own.rpartition("/")[2])), own
 
@@ -209,7 +211,7 @@ class HealthIncidents:
 
 
 def _status(entered_values: Mapping[str, str]) -> IncidentStatus:
-    """The selected status, one of ``OPEN_STATUSES``."""
+    """The status that the operator selected, one of ``OPEN_STATUSES``."""
     return next(status for status in OPEN_STATUSES if status == entered_values["status"])
 
 

@@ -1,4 +1,4 @@
-"""Pages about failed jobs: the reason of each failure, and actions to retry or drop jobs."""
+"""Pages about failed jobs: the reason for each failure, and actions to retry or drop jobs."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -33,11 +33,11 @@ class HealthJobs:
         """Starlette routes."""
         declared = ConsoleList(
             PATH,
-            "Jobs that gave up",
-            "A job gives up after 20 failures in a row, or if it can never succeed. The job stays in this list "
-            "until an administrator retries or drops it.",
+            "Failed jobs",
+            "A job is listed here after 20 failures in a row, or immediately if it can never succeed. It stays in "
+            "this list until an administrator retries or drops the job.",
             EVERYBODY,
-            [Column("Job"), Column("Kind"), Column("Gave up", "moment"), Column("Failures"), Column("Error")],
+            [Column("Job"), Column("Kind"), Column("Failed", "moment"), Column("Failures"), Column("Error")],
             self._load,
             filters=[Filter("kind", named="Kind")],
             order="newest first",
@@ -67,7 +67,7 @@ class HealthJobs:
         return ListPage(rows, str(found[query.limit - 1].id) if more else None, total)
 
     async def show(self, visitor: Visitor) -> Response:
-        """Show a job: its input, and why it failed."""
+        """Show a failed job, with its input and the reason for the failure."""
         async with self._context.db.read() as tx:
             job = await _job(tx, visitor.path.rpartition("/")[2])
         may_act = visitor.person.has_role(*ADMINISTRATORS)
@@ -78,18 +78,19 @@ class HealthJobs:
             "health_record.html",
             title=f"{job.kind} {job.id}",
             list_path=PATH,
-            list_words="Jobs that gave up",
+            list_words="Failed jobs",
             actions=actions,
             page_keys=[(key, words) for _, words, key in actions],
             details=_facts(job),
-            advice="Find the cause with docs/runbooks/stuck-queue.md. Fix it and retry the job, or drop the job.",
+            advice="Follow docs/runbooks/stuck-queue.md to find the cause. Fix the cause and retry the job, or drop "
+            "the job.",
             payload=msgspec.json.format(msgspec.json.encode(job.payload)).decode() if may_act else "",
         )
 
     def _retry_action(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             job = await _job(tx, visitor.path.split("/")[-2])
-            told = ["A worker runs the job again within seconds. Running a job twice is safe."]
+            told = ["A background worker runs the job again within seconds. It is safe to run a job twice."]
             return ActionPage("Retry the job", "Retry the job", f"{PATH}/{job.id}", job.kind, told, facts=_facts(job))
 
         async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
@@ -109,7 +110,7 @@ class HealthJobs:
                 f"{PATH}/{job.id}",
                 job.kind,
                 ["The job is deleted and will never run. Nobody is notified."],
-                fields=[ActionField("note", "Why the job is not needed", "area", maxlength=500)],
+                fields=[ActionField("note", "Why the job does not need to run", "area", maxlength=500)],
                 facts=_facts(job),
             )
 
@@ -132,14 +133,14 @@ class HealthJobs:
                 "Retry all jobs of one kind",
                 "Retry the jobs",
                 PATH,
-                "Jobs that gave up",
+                "Failed jobs",
                 [f"Workers run up to {MAX_AT_ONCE:,} of these jobs again, the oldest first. Fix the cause first."],
                 fields=[
                     ActionField(
                         "kind", "Kind", "choice", choices=[(one, f"{one} ({count:,})") for one, count in counts.items()]
                     )
                 ],
-                closed="" if counts else "No job has given up.",
+                closed="" if counts else "There are no failed jobs to retry.",
             )
 
         async def perform(tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:

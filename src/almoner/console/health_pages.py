@@ -1,4 +1,4 @@
-"""The pages about health: an overview, the job queue, the results of the self-check, and the processes."""
+"""Pages about the health of the service: an overview, the job queue, self-check results and processes."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
@@ -56,7 +56,7 @@ _COUNTS: Final[dict[str, Callable[[Tx], Awaitable[int]]]] = {
 }
 COUNTERS: Final[dict[str, Counter]] = {**_COUNTS}
 _WORDS: Final = {
-    "/health/jobs": "Jobs that gave up",
+    "/health/jobs": "Failed jobs",
     "/health/emails": "Emails that could not be delivered",
     "/health/receivers": "Failing or suspended webhook endpoints",
     FINDINGS: "Self-checks that found problems",
@@ -65,7 +65,7 @@ _WORDS: Final = {
 
 
 def start_page_sections(_context: ConsoleContext) -> Sequence[StartPageSection]:
-    """The health section of the start page."""
+    """The section about service health on the console's start page."""
     return [StartPageSection("Health", EVERYBODY, _start_page_lines)]
 
 
@@ -94,13 +94,13 @@ def routes(context: ConsoleContext) -> list[Route]:
 
 
 class _HealthPages:
-    """The health pages that do not list records."""
+    """The health overview and the pages about queues, self-checks and processes."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
     async def overview(self, visitor: Visitor) -> Response:
-        """Show one line for each part of the service. Failing parts come first."""
+        """Show the health overview: one line for each part of the service, with failing parts first."""
         async with self._context.db.read() as tx:
             lines = await load_lines(tx)
         order = ("failing", "attention", "healthy")
@@ -109,14 +109,14 @@ class _HealthPages:
         )
 
     async def queues(self, visitor: Visitor) -> Response:
-        """Show the number of waiting jobs of each kind."""
+        """Show how many jobs of each kind are queued."""
         async with self._context.db.read() as tx:
             kinds = await dead_jobs.list_kinds(tx)
             lag = await dispatcher.dispatch_lag_seconds(tx)
         return await self._context.show(visitor, "health_queues.html", kinds=kinds, lag=round(lag))
 
     async def findings(self, visitor: Visitor) -> Response:
-        """Show the results of the last self-check, and what to do about problems."""
+        """Show the results of the last self-check, and how to fix any problems."""
         async with self._context.db.read() as tx:
             records = await selfcheck.list_records(tx)
         checked_at = max((one.checked_at for one in records), default=None)
@@ -131,7 +131,7 @@ class _HealthPages:
         )
 
     async def processes(self, visitor: Visitor) -> Response:
-        """Show processes with their versions and checks, backups, and keys that expire soon."""
+        """Show running processes with their versions and checks, the latest backups, and the keys that expire soon."""
         async with self._context.db.read() as tx:
             live = await processes.list_processes(tx)
             alive = [one.is_alive(tx.real_now) for one in live]
@@ -158,8 +158,11 @@ class _HealthPages:
                 FINDINGS,
                 "Self-check",
                 [
-                    "A worker reads one snapshot of the database and changes nothing.",
-                    "This takes a few minutes on a large database. The new results replace the last ones.",
+                    "A background worker reads one snapshot of the database and changes nothing.",
+                    (
+                        "The self-check of a large database takes a few minutes. The new results replace the previous "
+                        "results."
+                    ),
                 ],
             )
 

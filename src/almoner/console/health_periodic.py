@@ -1,4 +1,4 @@
-"""The page about periodic jobs: how often each runs, how its last run ended, and when it runs next."""
+"""Pages about periodic jobs: the frequency, the last result and the next run of each job."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -48,7 +48,9 @@ class PeriodicJobPages:
             now=now,
             may_run=visitor.person.has_role(*ADMINISTRATORS),
             own=PATH,
-            message="A worker runs the job within seconds." if visitor.query.get("done") == "requested" else "",
+            message="A background worker runs the job within seconds."
+            if visitor.query.get("done") == "requested"
+            else "",
         )
 
     def _run_action(self) -> ConsoleAction:
@@ -61,10 +63,10 @@ class PeriodicJobPages:
                 PATH,
                 "Periodic jobs",
                 [
-                    "A worker runs the job within seconds, and does only what is due now.",
-                    "A job that failed is also tried again by itself, every 5 seconds.",
+                    "A background worker runs the job within seconds. The job processes only items that are due now.",
+                    "A failed job is also retried automatically every 5 seconds.",
                 ],
-                closed="" if waits else "Nothing waits for this job.",
+                closed="" if waits else "This job has no work to do.",
             )
 
         async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:
@@ -84,7 +86,7 @@ class PeriodicJobPages:
 
 
 def _status(one: PeriodicJob, now: datetime) -> str:
-    """How its last run ended, or what it waits for."""
+    """The status of a periodic job: failed, late, never run or succeeded."""
     if one.failed_at is not None:
         return "failed"
     if one.next_run_at is not None and one.next_run_at < now - _LATE:
@@ -93,7 +95,7 @@ def _status(one: PeriodicJob, now: datetime) -> str:
 
 
 def _frequency(every: timedelta | None) -> str:
-    """How often it runs at most, such as "every 2 hours"."""
+    """The maximum frequency of a periodic job, such as "every 2 hours"."""
     if every is None:
         return "when something is due"
     length, words = next(unit for unit in _UNITS if every >= unit[0])

@@ -75,7 +75,7 @@ class HealthReceivers:
         return ListRow(f"{PATH}/{text}", (text, one.partner, one.url, status, since, waiting, oldest))
 
     async def show(self, visitor: Visitor) -> Response:
-        """Show a webhook endpoint: since when it has been failing, and what happens next."""
+        """Show a failing or suspended webhook endpoint: when it started to fail, and what happens next."""
         receiver_id = self._context.id_from_path(visitor, _ID)
         async with self._context.db.read() as tx:
             one = await subscriptions.find_unwell(tx, receiver_id)
@@ -101,8 +101,7 @@ class HealthReceivers:
             list_words="Webhook receivers",
             actions=[],
             details=facts,
-            advice="Contact the partner. We email the partner after one day, and suspend the endpoint after five "
-            "days. The partner can resume the endpoint in its dashboard and replay missed events for 90 "
-            "days.",
+            advice="Contact the partner. After one day, we email the partner. After five days, we suspend the "
+            "endpoint. The partner can resume the endpoint in its dashboard and replay missed events for 90 days.",
             payload="",
         )

@@ -1,4 +1,7 @@
-"""The console's navigation. It is separate from the pages, which are imported at their first request."""
+"""The links in the console's navigation.
+
+They are in a separate module because the pages are only imported at their first request.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -12,7 +15,7 @@ FINANCE: Final[frozenset[Role]] = frozenset({"finance"})
 ADMINISTRATORS: Final[frozenset[Role]] = frozenset({"administrator"})
 DATA_READERS: Final[frozenset[Role]] = ADMINISTRATORS | REVIEWERS
 WATCHLIST_SEARCH: Final = "/watch-lists/search"
-"""The path of the page for looking up a name."""
+"""The path of the page that looks up a name in the watch lists."""
 
 
 def _link(words: str, path: str, roles: frozenset[Role], group: str) -> NavigationLink:
@@ -56,7 +59,7 @@ _HEALTH: Final = (
     _link("Overview", "/health", EVERYBODY, "Health"),
     _link("Incidents", "/health/incidents", EVERYBODY, "Health"),
     _link("Queues", "/health/queues", EVERYBODY, "Health"),
-    _link("Jobs that gave up", "/health/jobs", EVERYBODY, "Health"),
+    _link("Failed jobs", "/health/jobs", EVERYBODY, "Health"),
     _link("Periodic jobs", "/health/periodic", EVERYBODY, "Health"),
     _link("Webhook receivers", "/health/receivers", EVERYBODY, "Health"),
     _link("Emails not delivered", "/health/emails", ADMINISTRATORS, "Health"),
@@ -67,9 +70,12 @@ _HEALTH: Final = (
 )
 
 LINKS: Final = (*_DESK, *_REVIEWS, *_MONEY, *_DATA, *_PARTNERS)
-"""Navigation links in display order. After them come the links to people, from ``access.operators.pages.LINKS``."""
+"""The first navigation links, in display order.
+
+The links of the section People follow, from ``access.operators.pages.LINKS``.
+"""
 LAST_LINKS: Final = (_link("Sessions", "/sessions", ADMINISTRATORS, "People"), *_HEALTH)
-"""Navigation links after the links to people."""
+"""The last navigation links. They follow the links of the section People."""
 
 RECORD_PAGES: Final[Mapping[str, str]] = {
     "operator": "/operators",
@@ -90,4 +96,4 @@ RECORD_PAGES: Final[Mapping[str, str]] = {
     "appeal": "/reviews",
     "incident": "/health/incidents",
 }
-"""The path of the record pages for each type of ID."""
+"""The path of the pages of a record, by the type of the record's ID."""

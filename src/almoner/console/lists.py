@@ -1,4 +1,4 @@
-"""Console lists: filters in the URL, cursor-based pages and CSV downloads."""
+"""Lists in the console, with filters in the URL, cursor-based pagination and CSV downloads."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,12 +24,15 @@ from almoner.platform.pages.record_tables import Cell, Chip, Column, Filter, rea
 _PAGE_SIZE: Final = 50
 _EXPORT_SIZE: Final = 500
 _MAX_EXPORT: Final = 50_000
-"""Maximum number of rows in a downloaded file. If there are more, the last line says so."""
+"""Maximum number of rows in a CSV download. If a list has more rows, the last line of the file says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """The parsed query of a list. ``filters``: those that are set. ``cursor``: from the previous page."""
+    """The parsed query string of a list.
+
+    ``filters``: the filters that are set. ``cursor``: the position after the previous page.
+    """
 
     filters: Mapping[str, str]
     cursor: str | None
@@ -46,7 +49,10 @@ class SignedAmount:
 
 @dataclass(frozen=True, slots=True)
 class ListRow:
-    """A row of a list. ``path``: the record's page, below ``/operator``. ``values``: in the order of the columns."""
+    """A row of a list.
+
+    ``path``: the page of the record, below ``/operator``. ``values``: one for each column, in order.
+    """
 
     path: str
     values: Sequence[object]
@@ -56,7 +62,8 @@ class ListRow:
 class ListPage:
     """A page of a list.
 
-    ``total``: the number of matching records; None if they are not counted. ``more``: there are more than ``total``.
+    ``total``: the number of matching records, or None if they are not counted. ``more``: whether there are more than
+    ``total`` records.
     """
 
     rows: Sequence[ListRow]
@@ -69,9 +76,9 @@ class ListPage:
 class ConsoleList:
     """A list of the console.
 
-    ``load`` raises IncorrectParams ("name: why") for an invalid filter. ``about``: the text of the empty list.
-    ``order``: a description of the order. ``columns``: by heading. ``views``: labels and filters, shown as tabs.
-    ``actions``: paths and labels of pages that create something.
+    ``load`` raises IncorrectParams with the message "name: reason" for an invalid filter. ``about``: the text that an
+    empty list shows. ``order``: a description of the sort order. ``views``: tabs, each with a label and filters.
+    ``actions``: the paths and labels of pages that create records.
     """
 
     path: str
@@ -83,20 +90,23 @@ class ConsoleList:
     filters: Sequence[Filter] = ()
     order: str = "oldest first"
     oldest_first: tuple[str, str] | None = None
-    """The filter value for which the list is sorted from oldest to newest, such as waiting items."""
+    """A filter and its value. With this filter, the list is sorted from oldest to newest."""
     views: Sequence[tuple[str, Mapping[str, str]]] = ()
     actions: Sequence[tuple[str, str]] = ()
     exported: bool = True
     lead: str = ""
     choice_words: Mapping[str, str] = field(default_factory=dict)
-    """Labels for filter values that are not clear by themselves."""
+    """The labels of filter values whose code is not a clear label."""
     begin: tuple[str, str] | None = None
-    """The path and label of a button above the list; its POST opens the first record."""
+    """The path and the label of a button above the list.
+
+    The button posts to the path, which then opens the first record.
+    """
     message: Callable[[Visitor], str] = lambda _visitor: ""
-    """The message about the action that led to the list."""
+    """The message about the action that redirected to the list."""
 
     def order_of(self, given: Mapping[str, str]) -> str:
-        """Describe the order of the list with these filters."""
+        """Describe the sort order of the list with these filters."""
         turned = self.oldest_first is not None and self.oldest_first in given.items()
         return "oldest first" if turned else self.order
 
@@ -106,7 +116,7 @@ class ConsoleList:
 
 
 def message_after(done: Mapping[str, str]) -> Callable[[Visitor], str]:
-    """Messages about actions that led to the list, by the value of ``done`` in its URL."""
+    """Choose the message above a list by the value of ``done`` in its URL, which an action sets."""
     return lambda visitor: done.get(visitor.query.get("done", ""), "")
 
 
@@ -130,23 +140,23 @@ def parse_position(cursor: str | None) -> tuple[datetime, UUID] | None:
 
 
 def page_by_position(found: Sequence[tuple[datetime, UUID, ListRow]], limit: int, total: int | None = None) -> ListPage:
-    """A page of a list that is ordered by time.
-
-    ``found``: has one more row than is shown if there are further pages.
-    """
+    """A page of a list that is sorted by time. ``found``: one row more than ``limit`` if there is a next page."""
     shown = found[:limit]
     following = position_text(*shown[-1][:2]) if len(found) > limit else None
     return ListPage([row for *_, row in shown], following, total)
 
 
 class ListRouteBuilder:
-    """Builds the routes of list pages and of their CSV files."""
+    """Builds the routes of list pages and of their CSV downloads."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
 
     def routes(self, *lists: ConsoleList) -> list[Route]:
-        """Starlette routes. Downloads come first, because the paths of pages would match them too."""
+        """The Starlette routes.
+
+        The routes of downloads come first, because the routes of pages would also match their URLs.
+        """
         made = []
         for one in lists:
             roles = sorted(one.roles)
@@ -209,7 +219,7 @@ class ListRouteBuilder:
         return f"{'More than ' if page.more else ''}{counted}, {order}"
 
     async def _lines(self, visitor: Visitor, declared: ConsoleList) -> AsyncIterator[bytes]:
-        """Generate the CSV file, page by page."""
+        """Generate the CSV file, one page of the list at a time."""
         yield csv_line(name for one in declared.columns for name in _file_columns(one))
         given = {name: value for name, value in _filter_values(visitor, declared).items() if value}
         cursor, written = None, 0
@@ -231,7 +241,7 @@ class ListRouteBuilder:
 
 
 def _filter_values(visitor: Visitor, declared: ConsoleList) -> dict[str, str]:
-    """The filters in the URL, as they were typed."""
+    """The filters in the URL, exactly as entered."""
     return {one.parameter: visitor.query.get(one.parameter, "").strip()[:500] for one in declared.filters}
 
 

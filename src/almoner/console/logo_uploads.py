@@ -25,7 +25,7 @@ async def upload_logo(
 ) -> Response:
     """Show the upload form, or store the uploaded logo.
 
-    ``store``: saves the image and returns the path to show next. It raises ValueError if the image is not accepted.
+    ``store``: saves the image and returns the path to redirect to. It raises ValueError if the image is not accepted.
     """
     problems: dict[str, str] = {}
     uploaded = visitor.upload.uploaded if visitor.upload else None
@@ -38,7 +38,7 @@ async def upload_logo(
                 logo = image_of_upload(checked)
             return redirect_to(visitor.place.home + await store(logo))
         except FiletypeNotSupported:
-            problems = {"file": "The file is not an image that can be read: use a JPEG or PNG."}
+            problems = {"file": "The file is not a valid image. Use a JPEG or PNG."}
         except ValueError as error:
             problems = {"file": str(error)}
     return await context.show(

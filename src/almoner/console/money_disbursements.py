@@ -58,7 +58,7 @@ _TYPE: Final = "disbursement"
 _PATH: Final = "/disbursements"
 _STATUSES: Final[tuple[DisbursementStatus, ...]] = ("PENDING", "SENT", "PAID", "RETURNED")
 _SHOWN: Final = 100
-_ENOUGH: Final = "This disbursement is in a released payment file, so one person may confirm it."
+_ENOUGH: Final = "This disbursement is part of a released payment file, so one person may confirm it."
 _NOTE: Final = ActionField(
     "note",
     "Where you saw that the bank made the payment",
@@ -139,20 +139,20 @@ class DisbursementPages:
                 self._confirm,
                 (_NOTE,),
                 _sent,
-                "Confirmed. The donations are now DISBURSED.",
+                "The payment is confirmed. The status of its donations is now DISBURSED.",
                 "c",
             ),
             RecordAction(
                 "mark-returned",
                 "Record as returned",
                 sentences(
-                    "The donations move to the next disbursement, and disbursements to this nonprofit are put on "
-                    "hold until somebody releases them. The partner is notified.",
+                    "The donations are added to the next disbursement. Disbursements to this nonprofit are on hold "
+                    "until somebody releases the hold. The partner is notified.",
                 ),
                 _mark_returned,
                 (ActionField("reason", "The bank's reason", "area", maxlength=MAX_REASON_LENGTH),),
                 _returnable,
-                "Recorded as returned. Disbursements to this nonprofit are on hold.",
+                "The disbursement is recorded as returned. Further disbursements to this nonprofit are on hold.",
                 "t",
             ),
             RecordAction(
@@ -168,7 +168,10 @@ class DisbursementPages:
                         "whose",
                         "Whose donations",
                         "choice",
-                        choices=(("all", "Donations of all partners"), ("partner", "Donations of this partner only")),
+                        choices=(
+                            ("all", "Donations of all partners"),
+                            ("partner", "Only donations through this partner"),
+                        ),
                     ),
                     ActionField("note", "Reason", "area", maxlength=MAX_NOTE_LENGTH),
                 ),
@@ -182,7 +185,7 @@ class DisbursementPages:
             path=_PATH,
             title="Disbursements",
             message=_run_message,
-            about="Donations that are paid out together to one nonprofit appear here.",
+            about="A disbursement pays out several donations to one nonprofit. Disbursements are listed here.",
             roles=FINANCE,
             columns=(
                 Column("Amount", "amount"),
@@ -257,7 +260,7 @@ class DisbursementPages:
         return ListRow(self._kind.address(tx, one), (*values, one.sent_at, one.paid_at, tx.ids.text(_TYPE, one.id)))
 
     async def show(self, visitor: Visitor) -> Response:
-        """Show a disbursement, its payment file and its first donations."""
+        """Show a disbursement, with its payment file and the first of its donations."""
         async with self._context.db.read() as tx:
             one = await self._kind.find(self._context, tx, visitor)
             file_id = await payment_files.file_of_disbursement(tx, one.id)
@@ -313,8 +316,8 @@ class DisbursementPages:
                 return [
                     told,
                     (
-                        "Two finance operators must confirm this disbursement, each with their own "
-                        "evidence, here or with the command."
+                        "Two finance operators must confirm this disbursement, either here or with the CLI command. "
+                        "Each operator must provide their own evidence."
                     ),
                 ]
 
@@ -367,7 +370,7 @@ class DisbursementPages:
             "Disbursement",
             (
                 (
-                    "This statement for the nonprofit lists the donations, the deductions and the total, in the "
+                    "This statement lists the donations, the deductions and the total for the nonprofit, in the "
                     "language of the nonprofit's country."
                 ),
                 (
@@ -392,9 +395,10 @@ class DisbursementPages:
         return FileContent(f"{name}.pdf", "application/pdf", document)
 
     async def run(self, visitor: Visitor) -> Response:
-        """Preview a run of disbursements, then start it.
+        """Preview a disbursement run, then start it.
 
-        First lists disbursements that must wait, with the reasons; afterwards, those that were sent.
+        The preview lists disbursements that cannot be sent yet, with the reasons. After the run, the page lists the
+        disbursements that were sent.
         """
         async with self._context.db.read() as tx:
             waiting = await disbursements.waiting_totals(tx)
@@ -420,13 +424,13 @@ class DisbursementPages:
             visitor,
             "money_run.html",
             waiting=waiting,
-            message="Nothing was ready to be sent." if visitor.query.get("done") == "nothing" else "",
+            message="No disbursements were ready to be sent." if visitor.query.get("done") == "nothing" else "",
             refused=[(self._context.id_text(_TYPE, one), why) for one, why in ran.refused] if ran else [],
         )
 
 
 def _run_message(visitor: Visitor) -> str:
-    """How many disbursements the run has just sent."""
+    """The message that says how many disbursements were sent."""
     count = visitor.query.get("sent", "")[:9]
     return f"Disbursements sent: {count}." if count.isdecimal() else ""
 

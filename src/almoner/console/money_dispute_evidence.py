@@ -1,4 +1,4 @@
-"""Evidence for a dispute: its texts and files, and its submission to the payment provider."""
+"""Pages about the evidence for a dispute: edit its texts and files, and submit it to the payment provider."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import PureWindowsPath
@@ -50,7 +50,7 @@ _DONE: Final = {
     "edit": "The texts of the evidence have been saved.",
     "upload": "The file has been added to the evidence.",
     "remove": "The file has been removed from the evidence.",
-    "submit": "A worker is submitting the evidence to the payment provider.",
+    "submit": "A background worker is submitting the evidence to the payment provider.",
 }
 _STATUS_WORDS: Final = {
     "draft": "Draft: not submitted yet",
@@ -61,14 +61,14 @@ _STATUS_WORDS: Final = {
 
 
 def done_message(visitor: Visitor) -> str:
-    """The message about what was just done with the evidence."""
+    """The message about the last action on the evidence."""
     return _DONE.get(visitor.query.get("evidence", ""), "")
 
 
 def evidence_actions(tx: Tx, dispute: Dispute, evidence: Evidence) -> list[tuple[str, str, str]]:
-    """The actions on the evidence that are possible now.
+    """The actions on the evidence that are available now.
 
-    Evidence never submitted can still be removed after the deadline.
+    Evidence that was never submitted can still be removed after the deadline.
     """
     here = f"{_PATH}/{tx.ids.text(_TYPE, dispute.id)}/evidence"
     is_open, is_kept = not evidence_service.why_closed(tx, dispute, evidence), bool(evidence_service.why_kept(evidence))
@@ -83,7 +83,7 @@ def evidence_actions(tx: Tx, dispute: Dispute, evidence: Evidence) -> list[tuple
 
 
 def evidence_facts(dispute: Dispute, evidence: Evidence) -> list[Fact]:
-    """The deadline, and what is or was submitted besides the files."""
+    """The deadline, the status and the texts of the evidence."""
     facts = [moment("Evidence due", dispute.evidence_due_at)]
     if evidence.is_empty:
         return facts
@@ -97,7 +97,7 @@ def evidence_facts(dispute: Dispute, evidence: Evidence) -> list[Fact]:
 
 
 def evidence_table(tx: Tx, evidence: Evidence, names: Mapping[str, str]) -> RecordTable:
-    """The files. ``names``: of operators."""
+    """A table of the files of the evidence. ``names``: the display names of operators, by ID."""
     dispute = tx.ids.text(_TYPE, evidence.id)
     columns = (Column("File"), Column("Kind"), Column("Size"), Column("Uploaded by"), Column("Uploaded", "moment"))
     rows = [
@@ -121,12 +121,15 @@ def _file_path(dispute: str, kind: DisputeEvidenceKind) -> str:
 
 
 def _version(evidence: Evidence) -> ActionField:
-    """The version of the evidence that the page shows; the action fails if it has changed."""
+    """A hidden form field with the version of the evidence on the page.
+
+    The action fails if the evidence has changed since.
+    """
     return ActionField("version", "", "hidden", value=evidence.version)
 
 
 class EvidencePages:
-    """The pages that change and submit the evidence for a dispute."""
+    """Pages that edit and submit the evidence for a dispute."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
@@ -212,7 +215,12 @@ class EvidencePages:
                 maxlength=MAX_TEXT,
             ),
         )
-        about = ("The donor's bank reads these texts. Nothing is sent to the payment provider until you submit.",)
+        about = (
+            (
+                "The donor's bank will read these texts. Nothing is sent to the payment provider until you submit the "
+                "evidence."
+            ),
+        )
         return await self._page(tx, visitor, "Edit evidence", about, fields)
 
     async def _edit(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
@@ -229,7 +237,7 @@ class EvidencePages:
 
     async def _describe_clear(self, tx: Tx, visitor: Visitor) -> ActionPage:
         _, evidence = await self._find(tx, visitor)
-        about = ("Both texts are deleted and are not submitted.",)
+        about = ("Both texts of the evidence are deleted and will not be submitted.",)
         return await self._page(tx, visitor, "Clear texts", about, (_version(evidence),), removes=True)
 
     async def _clear(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
@@ -242,7 +250,9 @@ class EvidencePages:
         _, evidence = await self._find(tx, visitor)
         choices = [(one.kind, f"{_KIND_WORDS[one.kind]}: {one.file_name}") for one in evidence.files]
         field = ActionField("kind", "File", "choice", choices=choices)
-        return await self._page(tx, visitor, "Remove file", ("The file is not submitted.",), (field,), removes=True)
+        return await self._page(
+            tx, visitor, "Remove file", ("The file is removed and will not be submitted.",), (field,), removes=True
+        )
 
     async def _remove(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
         dispute, _ = await self._find(tx, visitor)
@@ -254,7 +264,10 @@ class EvidencePages:
     async def _describe_submit(self, tx: Tx, visitor: Visitor) -> ActionPage:
         _, evidence = await self._find(tx, visitor)
         about = (
-            "A worker submits the texts and files to the payment provider, which passes them to the donor's bank.",
+            (
+                "A background worker submits the texts and files to the payment provider, which forwards them to the "
+                "donor's bank."
+            ),
             "You can submit evidence only once. It cannot be changed afterwards.",
         )
         return await self._page(tx, visitor, "Submit evidence", about, (_version(evidence),), shows_all=True)
@@ -266,7 +279,7 @@ class EvidencePages:
         return self._back(dispute.id, "submit")
 
     async def download(self, visitor: Visitor) -> Response:
-        """Download a file of the evidence, always as an attachment. Raises NotFound."""
+        """Download a file of the evidence as an attachment. Raises NotFound."""
         async with self._context.db.read() as tx:
             dispute, evidence = await self._find(tx, visitor)
         kind = visitor.path.rpartition("/")[2]
@@ -285,7 +298,7 @@ class EvidencePages:
         return Response(content, media_type=file.media_type, headers=headers)
 
     async def upload(self, visitor: Visitor) -> Response:
-        """Add a file, which the sandboxed process checks first."""
+        """Add a file to the evidence. A sandboxed process checks the file first."""
         async with self._context.db.read() as tx:
             dispute, evidence = await self._find(tx, visitor)
             closed = evidence_service.why_closed(tx, dispute, evidence)
@@ -299,7 +312,7 @@ class EvidencePages:
                     await self._add_file(visitor, dispute, kind, uploaded)
                     return redirect_to(visitor.place.home + self._back(dispute.id, "upload"))
                 except FiletypeNotSupported:
-                    problems = {"file": "The file cannot be read: use a PDF, JPEG, PNG or HEIC."}
+                    problems = {"file": "The file cannot be read. Use a PDF, JPEG, PNG or HEIC."}
                 except DisputeError as error:
                     problems = {"file": str(error)}
         return await self._context.show(
@@ -316,7 +329,7 @@ class EvidencePages:
     async def _add_file(
         self, visitor: Visitor, dispute: Dispute, kind: DisputeEvidenceKind, uploaded: UploadedFile
     ) -> None:
-        """Scan, check and store the file. Raises FiletypeNotSupported, DisputeError."""
+        """Scan, check and store the file. Raises FiletypeNotSupported or DisputeError."""
         async with self._context.db.read() as tx:
             await evidence_service.ensure_kind_free(tx, dispute.id, kind)
         await self._scan(uploaded)
@@ -341,7 +354,7 @@ class EvidencePages:
 
 
 async def _parts(content: BinaryIO) -> AsyncIterator[bytes]:
-    """The file's content in chunks, from the start."""
+    """The content of the file in chunks, from the start."""
     content.seek(0)
     while part := content.read(_PART_BYTES):
         yield part
@@ -349,16 +362,16 @@ async def _parts(content: BinaryIO) -> AsyncIterator[bytes]:
 
 
 def _upload_problems(visitor: Visitor, kind: DisputeEvidenceKind | None) -> dict[str, str]:
-    found = {} if kind else {"kind": "Choose what the file is."}
+    found = {} if kind else {"kind": "Choose the type of the file."}
     received = visitor.upload
     if received is not None and isinstance(received.problem, MaxFileSize):
-        found["file"] = "The file is too large: at most 25 MB."
+        found["file"] = "The file is too large. The limit is 25 MB."
     elif received is None or received.uploaded is None:
         found["file"] = "Choose a file."
     return found
 
 
 def _file_name(uploaded: UploadedFile) -> str:
-    """The file name without folders and invisible characters."""
+    """The file name without folders, and without invisible characters."""
     name = PureWindowsPath(uploaded.filename).name
     return "".join(sign for sign in name if sign.isprintable())[-_LONGEST_NAME:] or "file"

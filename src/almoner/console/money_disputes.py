@@ -1,4 +1,4 @@
-"""Pages about payment disputes: the list, a dispute and its outcome."""
+"""Pages about payment disputes: a list of disputes, and a page for each dispute and its outcome."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -82,11 +82,14 @@ async def _refresh(tx: Tx, officer: Officer, dispute: Dispute, _entered_values: 
 _REFRESH: Final = RecordAction(
     "refresh",
     "Ask the provider",
-    sentences("A worker gets the current status from the provider. This also happens automatically every day."),
+    sentences(
+        "A background worker fetches the current status from the payment provider. This also happens automatically "
+        "every day."
+    ),
     _refresh,
     (),
     _open,
-    "A worker is getting the status from the provider.",
+    "A background worker is fetching the status from the payment provider.",
     "r",
 )
 
@@ -98,7 +101,7 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
             await disputes.record_outcome(tx, dispute.id, DisputeOutcome(outcome, officer.id, note), rules)
         except RetryLater:
             raise DisputeError(
-                "A refund or disbursement of this donation is in progress: try again in a minute."
+                "A refund or disbursement of this donation is in progress. Try again in a minute."
             ) from None
 
     async def mark_won(tx: Tx, officer: Officer, dispute: Dispute, entered_values: Mapping[str, str]) -> None:
@@ -107,7 +110,7 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
     async def mark_lost(tx: Tx, officer: Officer, dispute: Dispute, entered_values: Mapping[str, str]) -> None:
         await end(tx, officer, dispute, "lost", entered_values["note"])
 
-    only = "Use this only if the payment provider does not report the outcome."
+    only = "Record the outcome here only if the payment provider does not report it."
     return RecordKind(
         path=_PATH,
         id_type=_TYPE,
@@ -133,7 +136,7 @@ def _kind(rules: DisbursementRules) -> RecordKind[Dispute]:
                 sentences(
                     only,
                     (
-                        "The donation counts as refunded. If the donation was already disbursed, we absorb the "
+                        "The donation is treated as refunded. If the donation was already disbursed, we absorb the "
                         "loss. The partner is notified."
                     ),
                 ),
@@ -158,7 +161,7 @@ class DisputePages:
         self._list = ConsoleList(
             path=_PATH,
             title="Disputes",
-            about="A dispute (chargeback) appears here when a donor's bank claims a payment back. Decided "
+            about="When a donor's bank reverses a payment, the dispute (chargeback) is listed here. Won and lost "
             "disputes stay in the list.",
             roles=FINANCE,
             columns=(
@@ -175,7 +178,7 @@ class DisputePages:
             views=(("Open", {"status": "open"}), ("Lost", {"status": "lost"}), ("All", {})),
             order="newest first",
             oldest_first=("status", "open"),
-            lead="Open a dispute to submit evidence before it is due. The outcome appears here automatically.",
+            lead="Open a dispute to submit evidence before the deadline. The outcome appears here automatically.",
         )
 
     def routes(self) -> list[Route]:
@@ -212,7 +215,7 @@ class DisputePages:
             return build_list_page(tx, _TYPE, rows, query.limit, total)
 
     async def show(self, visitor: Visitor) -> Response:
-        """Show one dispute, and who absorbs the loss."""
+        """Show a dispute, and who absorbs the loss."""
         async with self._context.db.read() as tx:
             one = await self._kind.find(self._context, tx, visitor)
             evidence = await dispute_evidence.get(tx, one.id)

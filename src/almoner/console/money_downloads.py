@@ -1,6 +1,6 @@
-"""Files for operators to download.
+"""Pages from which operators download files.
 
-A page describes the content of each file, and each download is recorded in the audit log.
+Each page describes the file, and each download is recorded in the audit log.
 """
 
 from collections.abc import Awaitable, Callable
@@ -31,10 +31,7 @@ class FileContent:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file that can be downloaded.
-
-    ``write`` creates the file and records the download; it raises one of ``refusals``.
-    """
+    """A file to download. ``write`` creates the file and records the download, or raises one of ``refusals``."""
 
     path: str
     describe: Callable[[Tx, Visitor], Awaitable[ActionPage]]
@@ -43,7 +40,7 @@ class Download:
 
 
 class DownloadPages:
-    """Pages about files to download."""
+    """Builds the pages from which operators download files."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context

@@ -1,4 +1,4 @@
-"""Payment files for the bank: create, view, release (two people if required), download, import status reports."""
+"""Pages about payment files for the bank: create, release and download a file, and import the bank's status report."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -74,11 +74,14 @@ def _created(file: PaymentFile) -> str:
 async def _about_release(tx: Tx, file: PaymentFile) -> Sequence[str]:
     by = await names_of_deciders(tx, [file.created_by])
     who = f"{by(file.created_by)} created the file."
-    two = f"Because of the amount, somebody other than {by(file.created_by)} must release it."
+    two = "Because of the amount, a different person must release it."
     return [
-        f"You can then download the file and upload it to the bank, which pays {format_amount(file.total)}.",
-        f"{who} {two if file.requires_second_approval else 'One person may release it.'}",
-        "A released file cannot be withdrawn. To stop the payments, contact the bank.",
+        (
+            "After the release, download the file and upload it to the bank. The bank then pays "
+            f"{format_amount(file.total)}."
+        ),
+        f"{who} {two if file.requires_second_approval else 'One person may release the file.'}",
+        "A released payment file cannot be withdrawn. To stop the payments, contact the bank.",
     ]
 
 
@@ -101,7 +104,7 @@ _ANSWERS: Final = {
 
 
 def _message(visitor: Visitor) -> str:
-    """The message about the import of a status report, or about what a new file leaves out."""
+    """The message after the import of a status report, or about disbursements that a new payment file leaves out."""
     homeless, _, held = visitor.query.get("left", "")[:19].partition(".")
     if not (homeless.isdecimal() and held.isdecimal()):
         return _ANSWERS.get(visitor.query.get("done", ""), "")
@@ -118,12 +121,19 @@ _KIND: Final = RecordKind(
     facts=_facts,
     actions=(
         RecordAction(
-            "release", "Release file", _about_release, _release, (), _created, "Released. Download the file now.", "r"
+            "release",
+            "Release file",
+            _about_release,
+            _release,
+            (),
+            _created,
+            "The file is released. Download it now.",
+            "r",
         ),
         RecordAction(
             "withdraw",
             "Withdraw file",
-            sentences("The file will not be sent to the bank. Its disbursements can be added to another file."),
+            sentences("The file cannot be sent to the bank any more. Its disbursements can be added to another file."),
             _withdraw,
             (NOTE,),
             _created,
@@ -143,7 +153,8 @@ class PaymentFilePages:
         self._list = ConsoleList(
             path=_PATH,
             title="Payment files",
-            about="A payment file instructs the bank to pay SENT disbursements. Create a file for each currency.",
+            about="A payment file instructs the bank to pay disbursements with the status SENT. Create a file for "
+            "each currency.",
             roles=FINANCE,
             columns=(
                 Column("Amount", "amount"),
@@ -203,7 +214,7 @@ class PaymentFilePages:
             return build_list_page(tx, _TYPE, rows, query.limit, total)
 
     async def show(self, visitor: Visitor) -> Response:
-        """Show one file: its payments, the transliterated names, and the bank's status reports."""
+        """Show a payment file: its payments, the transliterated names, and the bank's status reports."""
         async with self._context.db.read() as tx:
             file = await _KIND.find(self._context, tx, visitor)
             page = RecordPage(
@@ -270,7 +281,10 @@ class PaymentFilePages:
         ]
         columns = (Column("Account", "id"), Column("Field"), Column("Entered"), Column("Sent to the bank"))
         return RecordTable(
-            "Transliterated for the bank", columns, rows[:_SHOWN], "All names and addresses are sent unchanged."
+            "Transliterated for the bank",
+            columns,
+            rows[:_SHOWN],
+            "The file contains all names and addresses unchanged.",
         )
 
     def _new(self) -> ConsoleAction:
@@ -290,7 +304,10 @@ class PaymentFilePages:
                     f"{counted} disbursements are SENT. The file includes up to 10,000 of those in the chosen "
                     "currency that are not in another file. Its format is pain.001.001.09."
                 ),
-                "Disbursements are left out if the nonprofit has no approved account, is on hold or is flagged.",
+                (
+                    "The file leaves out disbursements to nonprofits that have no approved bank account, are on hold "
+                    "or are flagged."
+                ),
                 "Nothing is sent to the bank until the file is released.",
             ),
             (
@@ -306,7 +323,7 @@ class PaymentFilePages:
             ),
             closed=""
             if own
-            else "None of our bank accounts is configured. Ask an administrator to set ALMONER_BANK_ACCOUNTS.",
+            else "No bank accounts are configured for payments. Ask an administrator to set ALMONER_BANK_ACCOUNTS.",
         )
 
     async def _create(self, tx: Tx, visitor: Visitor, entered_values: Mapping[str, str]) -> str:
@@ -330,7 +347,7 @@ class PaymentFilePages:
     ) -> str:
         some = [*homeless, *held][:20]
         names = await names_of_organisations(tx, [(one.partner_id, one.organisation_id) for one in some])
-        reasons = [f"There are no disbursements in {currency} to pay."]
+        reasons = [f"There are no disbursements to pay in {currency}."]
         for found, why in ((homeless, "has no approved payee account"), (held, "is on hold")):
             reasons += [f"{names.get(one.organisation_id)} {why}." for one in found[:20]]
         return " ".join(reasons)
@@ -343,10 +360,10 @@ class PaymentFilePages:
             _KIND.address(tx, file),
             "Payment file",
             (
-                "Upload it to the bank only once. The bank rejects a second file with the same message ID.",
+                "Upload the file to the bank only once. The bank rejects a second file with the same message ID.",
                 (
-                    "The file contains account numbers. Delete it from your computer after you upload it. Each "
-                    "download gives you the same file and is recorded."
+                    "The file contains account numbers. Delete it from your computer after you upload it to the bank. "
+                    "You can download the same file again. Each download is recorded."
                 ),
             ),
             facts=await _facts(tx, file),
@@ -361,7 +378,7 @@ class PaymentFilePages:
         return FileContent(f"{file.message_id}.xml", "application/xml", content)
 
     async def import_answer(self, visitor: Visitor) -> Response:
-        """Import the bank's status report (pain.002), and show its effects."""
+        """Import the bank's status report (pain.002), and show how it changed the payments."""
         reported: StatusReportResult | None = None
         problems: dict[str, str] = {}
         refused = ""

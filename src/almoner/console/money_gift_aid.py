@@ -1,4 +1,4 @@
-"""Pages about Gift Aid claims: draft a claim, review changes, export the schedule for HMRC and record the outcome."""
+"""Pages about Gift Aid claims: draft a claim, download the schedule for HMRC, and record the outcome."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -152,7 +152,7 @@ _KIND: Final = RecordKind(
                 ActionField(
                     "amount",
                     "Amount in GBP",
-                    hint="Only if it differs from the amount due.",
+                    hint="Enter the amount only if it differs from the amount due.",
                     required=False,
                     maxlength=30,
                 ),
@@ -220,8 +220,8 @@ class GiftAidClaimPages:
         self._adjustments = ConsoleList(
             path=f"{_PATH}/adjustments",
             title="Adjustments to Gift Aid claims",
-            about="An adjustment appears here if a claimed donation is refunded or reassigned, or loses its "
-            "declaration.",
+            about="When a claimed donation is refunded or reassigned, or its declaration is cancelled, an adjustment "
+            "is listed here.",
             roles=FINANCE,
             columns=(
                 Column("Donation", "id"),
@@ -290,7 +290,7 @@ class GiftAidClaimPages:
             return page_by_position([(one.created_at, one.id, _adjustment_row(tx, one)) for one in found], query.limit)
 
     async def show(self, visitor: Visitor) -> Response:
-        """Show a claim, and which of its donations have changed since it was drafted."""
+        """Show a claim, and those of its donations that have changed since the claim was drafted."""
         async with self._context.db.read() as tx:
             claim = await _KIND.find(self._context, tx, visitor)
             over = await gift_aid_claims.overclaimed_donations(tx, claim.id)
@@ -310,7 +310,7 @@ class GiftAidClaimPages:
                 "Changes since the draft",
                 (Column("Donation", "id"),),
                 [ListRow("", (tx.ids.text("donation", one),)) for one in over[:_SHOWN]],
-                "Every donation in the claim can still be claimed.",
+                "All donations in this claim can still be claimed.",
                 f"The first {_SHOWN} of {len(over):,} are shown." if len(over) > _SHOWN else "",
             )
             here = _KIND.address(tx, claim)
@@ -337,9 +337,9 @@ class GiftAidClaimPages:
             "Gift Aid claims",
             (
                 (
-                    "The draft takes the donations that the charity can claim now. Donations that "
-                    "HMRC would reject are left "
-                    "out, with the reasons. A charity has one draft at a time."
+                    "The draft contains the donations for which the charity can claim Gift Aid now. It leaves out "
+                    "donations that HMRC would reject, and lists the reasons. A charity can have only one draft at a "
+                    "time."
                 ),
             ),
             (
@@ -353,14 +353,14 @@ class GiftAidClaimPages:
                 ),
                 ActionField(
                     "year_end",
-                    "Last day of the charity's accounting year",
-                    hint="Month and day. 04-05 for a trust.",
+                    "Last day of the charity's financial year",
+                    hint="Month and day, such as 12-31. For a trust, enter 04-05.",
                     value="04-05",
                     maxlength=5,
                 ),
                 ActionField(
                     "aggregate",
-                    "Combine donations of up to 20 GBP each, without donor names",
+                    "Combine donations of up to 20 GBP each into one row without donor names",
                     "check",
                     hint="HMRC allows this.",
                     required=False,
@@ -410,8 +410,8 @@ class GiftAidClaimPages:
             "Gift Aid claim",
             (
                 (
-                    "The file has the columns of HMRC's schedule spreadsheet and includes donors' names and addresses. "
-                    "Delete it after you submit it. Each download is recorded."
+                    "The file has the columns of HMRC's schedule spreadsheet. It contains donors' names and "
+                    "addresses, so delete it after you submit it to HMRC. Each download is recorded."
                 ),
             ),
             facts=await _facts(tx, claim),
@@ -436,7 +436,7 @@ def _before(entered: str) -> datetime | None:
 
 
 def _left_out_message(visitor: Visitor) -> str:
-    """The message about donations that the draft left out."""
+    """The message about donations that are missing from a new draft claim."""
     found = []
     for name, words in (
         ("left", "left out, because HMRC would reject them"),

@@ -28,7 +28,7 @@ from almoner.platform.pages.record_tables import Column, Fact
 _PATH: Final = "/disbursements/holds"
 _ALL: Final = "all"
 _DIGITS: Final = 18
-"""Maximum number of digits of a hold's number in a cursor."""
+"""Maximum number of digits of a hold ID in a cursor."""
 _NOTE: Final = ActionField(
     "note",
     "Your findings",
@@ -46,8 +46,8 @@ class HoldPages:
         self._list = ConsoleList(
             path=_PATH,
             title="Holds on disbursements",
-            message=message_after({"released": "Hold released. The next disbursement run sends what is ready."}),
-            about="A nonprofit appears here if a person or a rule has put its disbursements on hold.",
+            message=message_after({"released": "Hold released. The next run sends all disbursements that are ready."}),
+            about="Nonprofits whose disbursements were put on hold by a person or a rule are listed here.",
             roles=FINANCE,
             columns=(
                 Column("Nonprofit"),
@@ -60,8 +60,8 @@ class HoldPages:
             load=self._load,
             order="oldest first",
             lead=(
-                "Flagged verifications and changed payee accounts also hold disbursements. Review them on their "
-                "own pages."
+                "Flagged verifications and changed payee accounts also block disbursements. Review those on their own "
+                "pages."
             ),
         )
 
@@ -131,13 +131,13 @@ class HoldPages:
             "Holds on disbursements",
             (
                 (
-                    "The next disbursement run sends everything that is ready. The person who placed a hold "
-                    "cannot release it alone. If two-person approval is on, two finance operators must release "
-                    "the hold, here or with the command."
+                    "The next disbursement run sends all disbursements that are ready. The person who placed a hold "
+                    "cannot release it alone. If two-person approval is on, two finance operators must release the "
+                    "hold, here or with the CLI command."
                 ),
-                "All holds on this nonprofit are released."
+                "This action releases all holds on the nonprofit."
                 if of is None
-                else "The hold on this partner's donations is released.",
+                else "This action releases the hold on this partner's donations.",
             ),
             (_NOTE,),
             facts,
@@ -168,7 +168,7 @@ class HoldPages:
 
 
 def _parse_number(cursor: str | None) -> int:
-    """The number of the hold after which the page starts. Raises IncorrectParams."""
+    """Parse the cursor: the ID of the last hold on the previous page. Raises IncorrectParams."""
     if cursor is None:
         return 0
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= _DIGITS):

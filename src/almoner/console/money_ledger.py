@@ -1,4 +1,4 @@
-"""Pages about the ledger: trial balance, accounts by day, search for transfers by reference, and exports."""
+"""Pages about the ledger: the trial balance, daily totals of an account, a search for transfers, and exports."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
@@ -53,9 +53,9 @@ _OPENING: Final = "Equity:OpeningBalances"
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A transfer to display.
+    """A ledger transfer to display.
 
-    ``amount``: its effect on the selected account, or its amount if no account is selected.
+    ``amount``: the change of the selected account, or the amount of the transfer if no account is selected.
     """
 
     posted_at: datetime
@@ -101,7 +101,7 @@ class LedgerPages:
         )
 
     async def account(self, visitor: Visitor) -> Response:
-        """Show an account: its transfers, newest first, and the daily totals of a month."""
+        """Show a ledger account: its transfers, newest first, and its daily totals for a month."""
         key, month = visitor.query.get("key", ""), _month(visitor.query.get("month"))
         before = visitor.query.get("before", "")
         async with self._context.db.read() as tx:
@@ -130,7 +130,7 @@ class LedgerPages:
         )
 
     def _months(self) -> list[date]:
-        """The last twelve months, newest first."""
+        """The last twelve months to choose from, newest first."""
         day = self._context.db.deployment.clock.now().date().replace(day=1)
         found = []
         for _ in range(12):
@@ -139,7 +139,7 @@ class LedgerPages:
         return found
 
     async def transfers(self, visitor: Visitor) -> Response:
-        """Find the transfers of a record by any of its IDs or references."""
+        """Find the ledger transfers of a record by any of the record's IDs or references."""
         asked = visitor.query.get("q", "").strip()[:255]
         lines: list[_Line] = []
         problem = ""
@@ -149,7 +149,7 @@ class LedgerPages:
                 found = await ledger.list_transfers_of_owners(tx, owners) if owners else []
                 names = await self._names(tx, found)
             lines = [self._line(one, names, None) for one in found]
-            problem = "" if lines else "No transfers have this reference."
+            problem = "" if lines else "There are no transfers with this reference."
         return await self._context.show(visitor, "money_transfers.html", asked=asked, lines=lines, problem=problem)
 
     async def export(self, visitor: Visitor) -> Response:
@@ -163,7 +163,7 @@ class LedgerPages:
             if last is None:
                 problems["to"] = "Enter the end date."
             if first and last and not first <= last <= first + _LONGEST:
-                problems["to"] = "Enter an end date after the start date, at most one year later."
+                problems["to"] = "Enter an end date that is after the start date, but no more than one year later."
             if kind not in ("csv", "beancount"):
                 problems["format"] = "Choose a format."
             if first and last and not problems:
@@ -193,7 +193,7 @@ class LedgerPages:
         return await file_response(lines, name, f"text/{'csv' if kind == 'csv' else 'plain'}; charset=utf-8")
 
     async def _batches(self, since: datetime, until: datetime) -> AsyncIterator[list[PostedTransfer]]:
-        """Read transfers in batches, so that a slow download does not occupy a database connection."""
+        """Read the transfers in batches, so that a slow client does not occupy a database connection."""
         async with self._context.db.read() as tx:
             bounds = await ledger.find_transfer_range(tx, since, until)
         if bounds is None:
@@ -300,11 +300,11 @@ _OWNER_TYPES: Final = {
         "dispute",
     ),
 }
-"""The ID prefix of the record that caused a transfer, as shown on other pages."""
+"""The ID type of the record that caused a transfer."""
 
 
 def _group_key(one: AccountTotals) -> str | None:
-    """The account's key. None if there is one account for each nonprofit."""
+    """The Beancount name of an account. None for accounts that exist once for each nonprofit."""
     if one.kind in (AccountKind.DONATION_LIABILITY, AccountKind.DISBURSEMENT_IN_TRANSIT):
         return None
     return LedgerAccount(one.kind, one.currency, one.provider).key

@@ -58,7 +58,7 @@ _KINDS: Final = {
     "disbursement": "Disbursement",
 }
 _AUDITED: Final = {"request": "request", "donation": "donation", "provider_payout": "report", "disbursement": "payout"}
-"""The kinds of records that a line can be matched to, as named in the audit log."""
+"""The kinds of records to which a statement line can be matched, with their names in the audit log."""
 
 
 async def _facts(_tx: Tx, one: LineDetails) -> Sequence[Fact]:
@@ -145,8 +145,8 @@ _KIND: Final = RecordKind(
             "match",
             "Match line",
             sentences(
-                "The line is booked for this record, as if it contained the record's reference. The amount, "
-                "currency and status must match. Only a match to a provider payout can be undone.",
+                "The statement line is booked for the record that you enter. The amount, currency and status must "
+                "match. You can undo the match only if the record is a provider payout.",
             ),
             _match,
             (
@@ -154,7 +154,7 @@ _KIND: Final = RecordKind(
                 ActionField(
                     "record",
                     "Which",
-                    hint="The ID of the record. For a donation request, enter its reference. For a provider "
+                    hint="Enter the ID of the record. For a donation request, enter its reference. For a provider "
                     "payout, enter provider/reference.",
                     maxlength=255,
                     linked=True,
@@ -168,9 +168,9 @@ _KIND: Final = RecordKind(
             "dismiss",
             "Dismiss line",
             sentences(
-                "Use this for a line that does not belong to any record, such as a bank fee.",
-                "A dismissed line is not booked, so the bank balance in the ledger will differ from the real "
-                "balance by this amount.",
+                "Dismiss a line that does not belong to any record, such as a bank fee.",
+                "A dismissed line is not booked, so the bank balance in the ledger will differ from the real balance "
+                "by the amount of the line.",
             ),
             _dismiss,
             (NOTE,),
@@ -182,8 +182,9 @@ _KIND: Final = RecordKind(
             "reopen",
             "Reopen line",
             sentences(
-                "The line is open again. It must be matched or dismissed manually, because rules no longer match it.",
-                "No money moves: a dismissed line and a match to a provider payout are not booked in the ledger.",
+                "The line is open again. A reopened line is not matched automatically, so match or dismiss it "
+                "manually.",
+                "The ledger does not change, because dismissed lines and matches to a provider payout are not booked.",
             ),
             _reopen,
             (NOTE,),
@@ -204,7 +205,8 @@ class LinePages:
         self._list = ConsoleList(
             path=_PATH,
             title="Bank statement lines",
-            about="Lines of imported bank statements appear here. Match or dismiss the lines that no rule could match.",
+            about="Lines of imported bank statements are listed here. Match or dismiss the lines that could not be "
+            "matched automatically.",
             roles=FINANCE,
             columns=(
                 Column("Amount", "amount"),
@@ -283,7 +285,7 @@ class LinePages:
 
 
 def _booked(visitor: Visitor) -> str:
-    """What happened to the lines of the statement that was just booked."""
+    """The message after a bank statement is booked: how many of its lines were matched."""
     matched, left = (visitor.query.get(name, "")[:9] for name in ("matched", "open"))
     if not (matched.isdecimal() and left.isdecimal()):
         return ""
@@ -316,7 +318,7 @@ def _proposals(tx: Tx, here: str, proposed: Sequence[MatchProposal]) -> RecordTa
             Column("Reason"),
         ),
         rows,
-        "No record has the line's reference or amount. Match the line manually, or dismiss it with a note.",
+        "No record has the same reference or amount as the line. Match the line manually, or dismiss it with a note.",
     )
 
 
@@ -350,7 +352,10 @@ def _row(tx: Tx, one: BankLine) -> ListRow:
 
 
 def _minors(text: str | None) -> list[int] | None:
-    """The possible values of an amount in minor units, one for each number of decimals. Raises IncorrectParams."""
+    """An amount as entered, converted to minor units for currencies with 0, 2 and 3 decimals.
+
+    Raises IncorrectParams.
+    """
     if text is None:
         return None
     try:

@@ -1,6 +1,6 @@
-"""Show all month-end steps on one page.
+"""A page with all month-end steps.
 
-Each step is done, open or not applicable, and links to the page where you complete it.
+Each step has the status done, open or not applicable, and a link to the page where finance completes it.
 """
 
 from collections.abc import Set as AbstractSet
@@ -30,7 +30,7 @@ State = Literal["done", "open", "not applicable"]
 
 @dataclass(frozen=True, slots=True)
 class MonthEndStep:
-    """A month-end step. ``found``: its status, or the number of remaining items."""
+    """A month-end step. ``found``: details of its status, such as the number of remaining items."""
 
     words: str
     path: str
@@ -49,7 +49,7 @@ class MonthEndPages:
         return [self._context.route(_PATH, self.show, *FINANCE, methods=["GET"])]
 
     async def show(self, visitor: Visitor) -> Response:
-        """Show the steps of a month. Default: last month."""
+        """Show the month-end steps. Default: those of last month."""
         this = self._context.db.deployment.clock.now().date().replace(day=1)
         month = _month(visitor.query.get("month"), (this - _DAY).replace(day=1))
         async with self._context.db.read() as tx:
@@ -80,7 +80,7 @@ class MonthEndPages:
             await self._statements(tx, last, banked),
             *work,
             _counted("Payment files to release", "/payment-files?status=created", files),
-            _counted("Decisions that wait for a second person", "/money", len(looks)),
+            _counted("Decisions waiting for a second approval", "/money", len(looks)),
             _counted("Gift Aid drafts to submit", "/gift-aid-claims?status=drafted", drafts)
             if claims
             else MonthEndStep("Gift Aid drafts to submit", "/gift-aid-claims", "not applicable", "no claims"),
@@ -93,7 +93,7 @@ class MonthEndPages:
         ]
 
     async def _statements(self, tx: Tx, last: date, banked: AbstractSet[str]) -> MonthEndStep:
-        """Whether bank statements cover the whole month.
+        """The step to import bank statements for the whole month.
 
         ``banked``: the currencies of our bank accounts in the ledger.
         """

@@ -1,4 +1,4 @@
-"""The start page for finance: items that need a second approval, then each kind of waiting work with its age."""
+"""The finance overview: decisions that need a second approval, and the number and age of other open items."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,7 +36,7 @@ _RELEASE: Final = "disbursements.release"
 
 @dataclass(frozen=True, slots=True)
 class SecondLook:
-    """A decision that needs a second approval. ``mine``: the visitor gave the first approval."""
+    """A decision that needs a second approval. ``mine``: whether the visitor gave the first approval."""
 
     words: str
     path: str
@@ -57,7 +57,7 @@ class MoneyInboxPages:
         return [self._context.route(_PATH, self.show, *FINANCE, methods=["GET"])]
 
     async def show(self, visitor: Visitor) -> Response:
-        """Show all work that waits for finance."""
+        """Show all open items for finance operators."""
         async with self._context.db.read() as tx:
             looks = await list_second_looks(tx, self._context.operator_id(visitor))
             lines = await list_waiting(tx)
@@ -118,7 +118,10 @@ async def list_second_looks(tx: Tx, by: str) -> list[SecondLook]:
 
 
 def _address_of(one: Approval) -> tuple[str, str] | None:
-    """The subject of a finance decision and the page of its second approval. None for decisions of other roles."""
+    """The description of a finance decision, and the path of the page for its second approval.
+
+    None for decisions of other roles.
+    """
     match one.action:
         case "disbursements.confirm":
             return f"Confirm that {one.subject} was paid", f"/disbursements/{one.subject}/confirm"
@@ -130,7 +133,7 @@ def _address_of(one: Approval) -> tuple[str, str] | None:
 
 
 async def list_waiting(tx: Tx) -> list[StartPageLine]:
-    """How many items of each kind of work are waiting, and how long the oldest has waited."""
+    """The number of open items of each kind, and the age of the oldest item."""
     return [*await _banking_work(tx), *await _payment_work(tx), *await _disbursing_work(tx)]
 
 
@@ -149,7 +152,7 @@ async def _banking_work(tx: Tx) -> list[StartPageLine]:
         StartPageLine("Uploaded statements to book", "/bank-statements/upload", len(uploads), uploaded_at),
         StartPageLine("Unmatched settlement lines", "/settlements/unmatched", unbooked_count, unbooked_since),
         StartPageLine(
-            "Provider payouts without a bank line",
+            "Provider payouts without a bank statement line",
             "/settlements/provider-payouts",
             len(payouts),
             payouts[0].since if payouts else None,

@@ -79,11 +79,11 @@ def routes(context: ConsoleContext) -> list[Route]:
 
 
 def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
-    """The start page's section for finance."""
+    """The section about money on the console's start page."""
 
     async def waiting(tx: Tx, visitor: Visitor) -> list[StartPageLine]:
         looks = [one for one in await list_second_looks(tx, context.operator_id(visitor)) if not one.mine]
-        second = StartPageLine("Waiting for a second person", "/money", len(looks), looks[0].since if looks else None)
+        second = StartPageLine("Waiting for a second approval", "/money", len(looks), looks[0].since if looks else None)
         return [second, *await list_waiting(tx)]
 
     return [StartPageSection("Money", FINANCE, waiting)]

@@ -1,4 +1,4 @@
-"""Pages about nonprofits' bank accounts. One operator proposes an account, and others check and approve it."""
+"""Pages about nonprofits' bank accounts. One operator proposes an account, and other operators check and approve it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -55,8 +55,8 @@ _STATUSES: Final[Mapping[str, PayeeStatus]] = {
 _WORDS: Final = {stored: shown for shown, stored in _STATUSES.items()}
 _NUMBERS: Final = {
     "iban": ("IBAN", ""),
-    "bic": ("BIC", "If the bank asks for it."),
-    "account": ("Account number", "If the account has no IBAN."),
+    "bic": ("BIC", "Required only if the bank asks for it."),
+    "account": ("Account number", "Required if the account has no IBAN."),
     "sort_code": ("Sort code", "United Kingdom."),
     "routing": ("Routing number", "United States."),
     "bsb": ("BSB number", "Australia."),
@@ -73,7 +73,7 @@ def _short(name: str, label: str, hint: str = "", *, required: bool = True) -> A
 _PROPOSAL: Final = (
     _short("organisation", "Nonprofit ID"),
     _short("currency", "Currency", "For example, EUR."),
-    _short("holder", "Account holder", "The name that the bank has on record."),
+    _short("holder", "Account holder", "The account holder's name as registered with the bank."),
     *(_short(name, label, hint, required=False) for name, (label, hint) in _NUMBERS.items()),
     _short("town", "Account holder's town"),
     _short("country", "Account holder's country", "Three-letter code, for example DEU."),
@@ -124,12 +124,14 @@ async def _about_approval(tx: Tx, one: PayeeAccount) -> Sequence[str]:
     warnings = await payee_bank_accounts.account_warnings(tx, one)
     return [
         (
-            "Enter the account number from your own evidence, such as a letter, or a call to a phone number that "
-            "you already had. The proposed number is hidden, so that two people check it independently."
+            "Enter the account number from your own evidence, such as a letter from the nonprofit, or a call to a "
+            "phone number that you already had. The proposed account number is hidden, so that two people check it "
+            "independently."
         ),
         "Once it is approved, disbursements are paid to this account. The nonprofit is notified at its contact address."
         if left == 1
-        else "Another finance operator must also approve the account. Disbursements to it wait until then.",
+        else "Another finance operator must also approve the account. Until then, no disbursements are sent to the "
+        "account.",
         *(f"Warning: {one}." for one in warnings),
     ]
 
@@ -164,7 +166,9 @@ _KIND: Final = RecordKind(
             _approve,
             (
                 _short(
-                    "number", "Number", "The IBAN, or the bank number and account number, exactly as in your evidence."
+                    "number",
+                    "Number",
+                    "Enter the IBAN, or the bank code and account number, exactly as in your evidence.",
                 ),
                 NOTE,
             ),
@@ -176,7 +180,7 @@ _KIND: Final = RecordKind(
             "reject",
             "Reject account",
             sentences(
-                "Nothing is paid to a rejected account. Disbursements that were waiting for it continue as before."
+                "Nothing is paid to a rejected account. Disbursements that were blocked by the proposal can continue."
             ),
             _reject,
             (NOTE,),
@@ -197,7 +201,7 @@ class PayeeAccountPages:
         self._list = ConsoleList(
             path=_PATH,
             title="Payee accounts",
-            about="Nonprofits' bank accounts appear here. One operator proposes an account, and other operators "
+            about="Nonprofits' bank accounts are listed here. One operator proposes an account, and other operators "
             "approve it.",
             roles=FINANCE,
             columns=(
@@ -307,12 +311,12 @@ class PayeeAccountPages:
             "Payee accounts",
             (
                 (
-                    "Another finance operator must approve the account. If it replaces an account, or if the "
-                    "nonprofit was verified with a different one, two other operators must approve it. "
-                    "Disbursements to the nonprofit wait until then."
+                    "Another finance operator must approve the account. Two other operators must approve it if it "
+                    "replaces an account, or if the nonprofit was verified with a different account. Until then, no "
+                    "disbursements are sent to the nonprofit."
                 ),
-                "If the nonprofit has a contact address, we notify it there.",
-                "Call the nonprofit on a number that you already had, never on a number from the request.",
+                "If the nonprofit has a contact address, we notify the nonprofit at that address.",
+                "Call the nonprofit on a phone number that you already had, never on a number from the request.",
             ),
             _PROPOSAL,
         )

@@ -1,4 +1,4 @@
-"""Shared by the money pages: record pages with facts and actions, display names, and the acting operator."""
+"""What the money pages share: record pages with facts and actions, display names, and the acting operator."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,18 +27,16 @@ from almoner.platform.pages.record_tables import Column, Fact, TimelineStep
 R = TypeVar("R")
 _ENGLISH: Final = Locale("en")
 
-NOTE: Final = ActionField(
-    "note", "Evidence", "area", hint="Describe what you saw, or say where the evidence is stored."
-)
+NOTE: Final = ActionField("note", "Evidence", "area", hint="Describe the evidence, or say where it is stored.")
 FIRST: Final = "first"
-"""The message after the first of two approvals."""
+"""The value of ``done`` in the URL after the first of two approvals."""
 _WAITS: Final = "Confirmed by you (1 of 2). A second operator with the role {} must also confirm it within 7 days."
 WAITS: Final = _WAITS.format("finance")
 
 
 @dataclass(frozen=True, slots=True)
 class RecordTable:
-    """A table below the facts of a record. ``more``: the text if not all rows are shown."""
+    """A table below the facts of a record. ``more``: the text below the table if some rows are not shown."""
 
     title: str
     columns: Sequence[Column]
@@ -69,9 +67,9 @@ class RecordPage:
 
 @dataclass(frozen=True, slots=True)
 class Officer:
-    """The operator who performs an action on a page (``Caller`` is the equivalent for commands).
+    """The operator who performs an action on a page.
 
-    ``role``: the role that a second operator needs.
+    For CLI commands, ``Caller`` is the equivalent. ``role``: the role that a second operator needs.
     """
 
     context: ConsoleContext
@@ -80,18 +78,18 @@ class Officer:
 
     @property
     def id(self) -> str:
-        """The operator ID that is stored with decisions."""
+        """The operator ID, which is stored with the operator's decisions."""
         return self.context.operator_id(self.visitor)
 
     @property
     def person(self) -> Person:
-        """The operator as a person."""
+        """The user account of the operator."""
         return self.visitor.person
 
     async def record_audit_entry(
         self, tx: Tx, scope: UUID, action: str, subject: str, **details: str | int | bool | None
     ) -> None:
-        """Record the same audit log entry as the corresponding command."""
+        """Record the same audit log entry as the corresponding CLI command."""
         await self.context.record_audit_entry(tx, self.visitor, scope, action, subject, **details)
 
     async def decide_with_second(
@@ -99,8 +97,8 @@ class Officer:
     ) -> ApprovedDecision | None:
         """A decision that needs two operators.
 
-        None if a second operator must still confirm it, here or with the command. ``always``: also if two-person
-        approval is off. Raises OperatorRefused.
+        None if a second operator must still confirm the decision, here or with the CLI command. ``always``: requires
+        two operators even if two-person approval is off. Raises OperatorRefused.
         """
         decide = operators.require_two_people if always else operators.require_approval
         decided = await decide(tx, self.person, self.role, action, subject, seen, note)
@@ -111,15 +109,16 @@ class Officer:
 
 
 Perform = Callable[[Tx, Officer, R, Mapping[str, str]], Awaitable[str | None]]
-"""Performs the action and records it in the audit log. Returns a message, unless the default one applies."""
+"""Performs the action and records it in the audit log. Returns a value for ``done`` in the URL, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordAction(Generic[R]):
     """An action on a record.
 
-    ``name``: the last part of its path. ``closed``: why it is not available, or empty. ``about``: what will happen, and
-    who is affected. ``key``: the keyboard shortcut that opens its page.
+    ``name``: the last segment of the action's path. ``closed``: the reason why the action is not available, or an empty
+    string. ``about``: explains what will happen, and who is affected. ``key``: the keyboard shortcut that opens the
+    action's page.
     """
 
     name: str
@@ -136,8 +135,8 @@ class RecordAction(Generic[R]):
 class RecordKind(Generic[R]):
     """A kind of record that has its own pages, below ``path``.
 
-    ``get`` raises one of ``missing``. ``facts``: shown on the pages of its actions. ``refusals``: service errors whose
-    message is shown to the user.
+    ``get`` returns a record, or raises one of ``missing``. ``facts``: shown on the confirmation pages of actions.
+    ``refusals``: service errors whose message is shown to the visitor.
     """
 
     path: str
@@ -164,19 +163,19 @@ class RecordKind(Generic[R]):
         return f"{self.path}/{tx.ids.text(self.id_type, self.record_id(record))}"
 
     def offered(self, tx: Tx, record: R) -> list[tuple[str, str, str]]:
-        """The actions that are currently available for the record."""
+        """The actions that are available now for the record."""
         here = self.address(tx, record)
         return [(f"{here}/{one.name}", one.button, one.key) for one in self.actions if not one.closed(record)]
 
     def message(self, visitor: Visitor) -> str:
-        """The message about the action that was just performed."""
+        """The message about the action that the visitor has just performed."""
         done = visitor.query.get("done", "")
         if done == FIRST:
             return _WAITS.format(self.role)
         return next((one.done or f"{one.button}: done." for one in self.actions if one.name == done), "")
 
     def declare_actions(self, context: ConsoleContext) -> list[ConsoleAction]:
-        """The pages of the record's actions."""
+        """Build the confirmation pages of the record's actions."""
         return [self._declare(context, one) for one in self.actions]
 
     def _declare(self, context: ConsoleContext, action: RecordAction[R]) -> ConsoleAction:
@@ -201,7 +200,7 @@ class RecordKind(Generic[R]):
 
 
 def sentences(*told: str) -> Callable[[Tx, Any], Awaitable[Sequence[str]]]:
-    """An explanation that does not depend on the record."""
+    """Build the explanation of an action from sentences that are the same for every record."""
 
     async def about(_tx: Tx, _record: Any) -> Sequence[str]:
         return told
@@ -223,17 +222,20 @@ async def show_record(
 
 
 def amount(label: str, money: Money | None) -> Fact:
-    """A fact that contains an amount."""
+    """A fact whose value is an amount of money."""
     return Fact(label, money.minor if money else None, "amount", currency=money.currency if money else None)
 
 
 def moment(label: str, at: Any) -> Fact:
-    """A fact that contains a date and time."""
+    """A fact whose value is a date and time."""
     return Fact(label, iso_timestamp(at) if at else None, "moment")
 
 
 async def names_of_organisations(tx: Tx, given: Iterable[tuple[UUID | None, UUID]]) -> dict[UUID, str]:
-    """Display names of nonprofits. Each is given as a pair of the partner that may have added it, and the nonprofit."""
+    """The display names of nonprofits, by ID.
+
+    Each argument is a pair: the partner that may have added the nonprofit, and the nonprofit.
+    """
     by_partner: dict[UUID | None, set[UUID]] = {}
     for partner_id, organisation_id in given:
         by_partner.setdefault(partner_id, set()).add(organisation_id)
@@ -245,20 +247,20 @@ async def names_of_organisations(tx: Tx, given: Iterable[tuple[UUID | None, UUID
 
 
 async def names_of_deciders(tx: Tx, deciders: Iterable[str | None]) -> Callable[[str | None], str | None]:
-    """A function that returns the name of who decided: an operator, or the recorded one (rule, nonprofit)."""
+    """A function that returns who made a decision: an operator's display name, or the stored text, such as a rule."""
     names = await operators.find_display_names(tx, deciders)
     return lambda by: names.get(by, by) if by else None
 
 
 def cursor_of(context: ConsoleContext, query: ListQuery, id_type: str) -> UUID | None:
-    """The ID of the record after which the page starts. Raises NotFound."""
+    """Parse the cursor: the ID of the last record on the previous page. Raises NotFound."""
     return context.parse_id(id_type, query.cursor) if query.cursor else None
 
 
 def build_list_page(tx: Tx, id_type: str, found: Sequence[tuple[UUID, ListRow]], limit: int, total: int) -> ListPage:
     """A page of a list.
 
-    ``found``: one more row than is shown if there are further pages. ``total``: the number of matching records.
+    ``found``: one row more than ``limit`` if there is a next page. ``total``: the number of matching records.
     """
     shown = found[:limit]
     following = tx.ids.text(id_type, shown[-1][0]) if len(found) > limit else None
@@ -286,7 +288,7 @@ Choice = TypeVar("Choice", bound=str)
 
 
 def parse_choice(query: ListQuery, name: str, among: Sequence[Choice]) -> Choice | None:
-    """The selected value of a filter; None if it is not set. Raises IncorrectParams."""
+    """The selected value of a filter, or None if the filter is not set. Raises IncorrectParams."""
     if not (text := query.filters.get(name)):
         return None
     if (found := next((one for one in among if one == text), None)) is None:

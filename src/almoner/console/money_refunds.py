@@ -1,4 +1,4 @@
-"""Pages about refunds: pending and failed refunds, and a refund with its actions."""
+"""Pages about refunds: lists of pending and failed refunds, and a page for each refund with its actions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ _REFERENCE: Final = ActionField(
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A refund, and whether it has failed and still needs to be handled."""
+    """A refund, and whether it is a failed refund that somebody still needs to handle."""
 
     refund: Refund
     unsent: bool
@@ -72,7 +72,7 @@ async def _facts(tx: Tx, shown: _Shown) -> Sequence[Fact]:
     one = shown.refund
     return [
         amount("Amount", one.money),
-        amount("Part owed to the nonprofit", one.nonprofit_share),
+        amount("Part of the refund that was owed to the nonprofit", one.nonprofit_share),
         Fact("Donation", tx.ids.text("donation", one.donation_id)),
         Fact("Sent by", "us, by bank transfer" if one.is_by_bank else one.provider),
         Fact("Reference", one.provider_refund),
@@ -87,7 +87,7 @@ def _pending(shown: _Shown) -> str:
 
 def _retryable(shown: _Shown) -> str:
     if shown.refund.is_by_bank:
-        return "This refund is a bank transfer. Send it through your bank, then record it here."
+        return "This refund is a bank transfer. Send the money through your bank, and then record the refund here."
     return _pending(shown)
 
 
@@ -130,8 +130,8 @@ _KIND: Final = RecordKind(
             "mark-sent",
             "Record as sent",
             sentences(
-                "Use this after you sent the refund by bank or in the provider's dashboard.",
-                "The donation counts as refunded, and the partner and the donor are notified as with any refund.",
+                "Record the refund here after you sent it by bank transfer or in the payment provider's dashboard.",
+                "The donation is treated as refunded, and the partner and the donor are notified as for any refund.",
             ),
             _mark_sent,
             (_REFERENCE, _NOTE),
@@ -142,18 +142,18 @@ _KIND: Final = RecordKind(
         RecordAction(
             "retry",
             "Retry the refund",
-            sentences("A worker requests this refund from the provider again."),
+            sentences("A background worker requests this refund from the payment provider again."),
             _retry,
             (),
             _retryable,
-            "The refund is being requested again.",
+            "The refund is requested from the payment provider again.",
             "t",
         ),
         RecordAction(
             "mark-failed",
             "Record as failed",
             sentences(
-                "The refund will not be sent. The money is owed to the nonprofit again, and the partner is notified."
+                "The refund will not be sent. The amount is owed to the nonprofit again, and the partner is notified."
             ),
             _mark_failed,
             (_NOTE,),
@@ -164,7 +164,7 @@ _KIND: Final = RecordKind(
         RecordAction(
             "resolve",
             "Mark as handled",
-            sentences("The refund leaves the list of failed refunds and is not sent again."),
+            sentences("The refund is removed from the list of failed refunds and will not be sent again."),
             _resolve,
             (_NOTE,),
             _unhandled,
@@ -194,7 +194,7 @@ class RefundPages:
         self._list = ConsoleList(
             path=_PATH,
             title="Refunds",
-            about="Pending, sent and failed refunds of donations appear here.",
+            about="Refunds of donations are listed here: pending, sent and failed.",
             roles=FINANCE,
             columns=columns,
             load=self._load,
@@ -203,13 +203,14 @@ class RefundPages:
             actions=((f"{_PATH}/new", "Refund a donation"), (f"{_PATH}/failed", "Failed refunds")),
             order="newest first",
             oldest_first=("status", "pending"),
-            lead="If a refund goes to a partner or donor by bank transfer, send the money through your bank and "
-            "then record it here.",
+            lead="If a refund is paid to a partner or donor by bank transfer, send the money through your bank and "
+            "then record the refund here.",
         )
         self._failed = ConsoleList(
             path=f"{_PATH}/failed",
             title="Failed refunds",
-            about="Refunds that a provider rejected or a bank returned appear here until somebody handles them.",
+            about="Refunds that were rejected by a payment provider or returned by a bank are listed here until "
+            "somebody handles them.",
             roles=FINANCE,
             columns=(*columns[:-1], Column("Reason"), Column("ID", "id")),
             load=self._load_failed,
@@ -267,7 +268,9 @@ class RefundPages:
                 facts=await _facts(tx, shown),
                 steps=steps,
                 actions=_KIND.offered(tx, shown),
-                notices=["This refund did not arrive. Create it again, or mark it as handled."] if shown.unsent else [],
+                notices=["This refund did not arrive. Create a new refund, or mark this refund as handled."]
+                if shown.unsent
+                else [],
             )
         return await show_record(self._context, visitor, page, _KIND.message(visitor))
 
@@ -280,9 +283,9 @@ class RefundPages:
                 "Refunds",
                 (
                     (
-                        "A worker sends the refund through the payment provider. If the partner "
-                        "collected the money, the "
-                        "refund waits until you send the partner a bank transfer and record it."
+                        "A background worker sends the refund through the payment provider. If the partner collected "
+                        "the donation, the refund stays pending until you send the partner a bank transfer and record "
+                        "the refund."
                     ),
                     "The partner and the donor are notified once the refund has been sent.",
                 ),
@@ -291,16 +294,16 @@ class RefundPages:
                     ActionField(
                         "amount",
                         "Amount",
-                        hint="In the donation's currency, for example 12.50. Leave empty to refund the remaining "
-                        "amount.",
+                        hint="Enter an amount in the donation's currency, for example 12.50. Leave the field empty "
+                        "to refund the remaining amount.",
                         required=False,
                         maxlength=30,
                     ),
                     ActionField(
                         "reference",
                         "Reference",
-                        hint="If you have already sent the refund, enter the reference of the bank transfer or "
-                        "the provider's refund ID.",
+                        hint="If you have already sent the refund, enter the reference of the bank transfer, or the "
+                        "payment provider's refund ID.",
                         required=False,
                         maxlength=255,
                     ),

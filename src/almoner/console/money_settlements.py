@@ -55,7 +55,8 @@ class SettlementPages:
         return ConsoleList(
             path=_PATH,
             title="Settlement reports",
-            about="Settlement reports show what payment providers paid out to us. Import a report to see it here.",
+            about="A settlement report lists the payments in a payout from a payment provider to us. Imported "
+            "reports are listed here.",
             roles=FINANCE,
             columns=(
                 Column("Reference"),
@@ -72,7 +73,7 @@ class SettlementPages:
             actions=(
                 (f"{_PATH}/import", "Import a report"),
                 (f"{_PATH}/unmatched", "Unmatched lines"),
-                (f"{_PATH}/provider-payouts", "Payouts without a bank line"),
+                (f"{_PATH}/provider-payouts", "Payouts without a bank statement line"),
             ),
             order="newest first",
         )
@@ -82,8 +83,8 @@ class SettlementPages:
             path=f"{_PATH}/unmatched",
             title="Unmatched settlement lines",
             message=message_after({"dismissed": "Settlement line dismissed."}),
-            about="Lines of settlement reports that match no payment appear here. We try to match them again "
-            "every night.",
+            about="Lines of settlement reports that match no payment are listed here. Almoner tries to match these "
+            "lines again every night.",
             roles=FINANCE,
             columns=(
                 Column("Provider's payment"),
@@ -102,9 +103,9 @@ class SettlementPages:
     def _payouts(self) -> ConsoleList:
         return ConsoleList(
             path=f"{_PATH}/provider-payouts",
-            title="Provider payouts without a bank line",
+            title="Provider payouts without a bank statement line",
             message=message_after({"explained": "Explanation recorded."}),
-            about="Every provider payout matches a bank statement line.",
+            about="All provider payouts match a line of a bank statement.",
             roles=FINANCE,
             columns=(
                 Column("Payout"),
@@ -161,7 +162,7 @@ class SettlementPages:
             return page_by_position([(one.since, one.payout.id, _payout_row(one)) for one in found], query.limit)
 
     async def import_report(self, visitor: Visitor) -> Response:
-        """Import the settlement report of a provider payout. Importing it again changes nothing."""
+        """Import the settlement report of a provider payout. Importing the same report again changes nothing."""
         problems: dict[str, str] = {}
         refused = ""
         provider = visitor.form_value("provider").strip()
@@ -170,7 +171,7 @@ class SettlementPages:
             if content is None:
                 problems["file"] = upload_problem(visitor)
             if not provider:
-                problems["provider"] = "Enter the provider, for example stripe."
+                problems["provider"] = "Enter the payment provider, for example stripe."
             if content is not None and not problems:
                 try:
                     found = await self._import(visitor, provider, content)
@@ -219,7 +220,7 @@ class SettlementPages:
             "Unmatched settlement lines",
             (
                 (
-                    "Use this for a line that will never be booked, such as one that the provider has "
+                    "Dismiss a report line that will never be booked, such as a line that the payment provider has "
                     "reversed. No money moves."
                 ),
             ),
@@ -262,15 +263,15 @@ class SettlementPages:
     async def _describe_payout(self, tx: Tx, visitor: Visitor) -> ActionPage:
         one = await self._find_payout(tx, visitor)
         return ActionPage(
-            "Explain a payout that never arrived",
+            "Mark a missing provider payout as explained",
             "Explain",
             f"{_PATH}/provider-payouts",
-            "Payouts without a bank line",
+            "Payouts without a bank statement line",
             (
                 f"{one.why[:1].upper()}{one.why[1:]}.",
                 (
-                    "First look up the payout at the provider. No money moves. The payout leaves this list and "
-                    "stays in the audit log."
+                    "First look up the payout in the payment provider's dashboard. No money moves. The payout is "
+                    "removed from this list, and your explanation stays in the audit log."
                 ),
             ),
             (NOTE,),

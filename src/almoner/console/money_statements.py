@@ -1,6 +1,6 @@
-"""Pages about bank statements: upload a file, preview what it would change, then book it or discard it.
+"""Pages about bank statements: upload a statement, preview its effects, and book or discard it.
 
-Also lists missing statements.
+One page lists missing statements.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,8 +59,8 @@ class StatementPages:
             path=_PATH,
             title="Bank statements",
             about=(
-                "Statements for our bank accounts appear here. When you upload one, you see a preview before "
-                "anything is booked."
+                "Statements of our bank accounts are listed here. When you upload a statement, you see a preview "
+                "before anything is booked."
             ),
             roles=FINANCE,
             columns=(
@@ -82,7 +82,7 @@ class StatementPages:
             path=f"{_PATH}/gaps",
             title="Missing and incomplete statements",
             message=message_after({"explained": "Explanation recorded."}),
-            about="No statements are missing, and all lines could be read.",
+            about="No bank statements are missing, and all lines could be read.",
             roles=FINANCE,
             columns=(
                 Column("Statement"),
@@ -123,7 +123,7 @@ class StatementPages:
             return page_by_position([(one.since, one.id, _gap_row(tx, one)) for one in found], query.limit)
 
     async def upload(self, visitor: Visitor) -> Response:
-        """Upload a file. Nothing is booked yet."""
+        """Upload a bank statement. Nothing is booked yet."""
         problems: dict[str, str] = {}
         mapping = visitor.form_value("mapping").strip()
         if visitor.form:
@@ -157,7 +157,10 @@ class StatementPages:
         )
 
     async def preview(self, visitor: Visitor) -> Response:
-        """Preview what an uploaded bank statement would change. From there, an operator books it or discards it."""
+        """Preview the effects of an uploaded bank statement.
+
+        On this page, an operator books or discards the statement.
+        """
         upload_id = self._context.parse_id(_UPLOAD, visitor.path.rpartition("/")[2])
         async with self._context.db.read() as tx:
             kept, content = await bank_statements.get_upload(tx, upload_id)
@@ -208,7 +211,10 @@ class StatementPages:
         )
 
     async def _book(self, officer: Officer, kept: StatementUpload, content: bytes) -> ImportProgress:
-        """Import the file as the command does, and delete the upload in the transaction that completes the import."""
+        """Import the file in the same way as the CLI command.
+
+        The transaction that completes the import also deletes the upload.
+        """
 
         async def record(tx: Tx, statements: Sequence[BankStatement], looked: ImportProgress) -> None:
             named = ", ".join(one.reference for one in statements)[:200] or "empty"
@@ -238,8 +244,8 @@ class StatementPages:
             (
                 f"{gap.why[:1].upper()}{gap.why[1:]}.",
                 (
-                    "First look for the missing statement and import it. Explain the gap only if the bank has no "
-                    "such statement and you have checked which movements took place."
+                    "First look for the missing statement and import it. Explain the gap only if the bank has no such "
+                    "statement and you have checked all transactions of the period."
                 ),
             ),
             (NOTE,),

@@ -1,4 +1,4 @@
-"""Pages about payments that match no donation: the list, a payment and its actions."""
+"""Pages about payments that match no donation: a list, and a page for each payment with its actions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -48,7 +48,7 @@ _NOTE: Final = ActionField("note", "Reason", "area", maxlength=NOTE_LENGTH)
 _BY_HAND: Final = ActionField(
     "reference",
     "ID of the refund",
-    hint="As shown in the provider's dashboard or by your bank.",
+    hint="Enter the reference as shown by the payment provider or your bank.",
     maxlength=255,
 )
 
@@ -75,7 +75,7 @@ def _undecided(unallocated_payment: UnallocatedPayment) -> str:
 
 def _refundable(unallocated_payment: UnallocatedPayment) -> str:
     if not unallocated_payment.is_posted:
-        return "The payment is not in our ledger, so you can only write it off."
+        return "The payment is not in our ledger, so the only available action is to write it off."
     by_provider = unallocated_payment.status == "refunding" and not unallocated_payment.is_by_bank
     return (
         ""
@@ -86,7 +86,7 @@ def _refundable(unallocated_payment: UnallocatedPayment) -> str:
 
 def _refunded_by_hand(unallocated_payment: UnallocatedPayment) -> str:
     if not unallocated_payment.is_posted:
-        return "The payment is not in our ledger, so you can only write it off."
+        return "The payment is not in our ledger, so the only available action is to write it off."
     return (
         ""
         if unallocated_payment.status in ("held", "refunding")
@@ -96,18 +96,18 @@ def _refunded_by_hand(unallocated_payment: UnallocatedPayment) -> str:
 
 def _applicable(unallocated_payment: UnallocatedPayment) -> str:
     if not unallocated_payment.is_by_bank or unallocated_payment.payment_id is None:
-        return "Only a bank transfer with the reference of a donation can be applied to that donation."
+        return "Only a bank transfer that contains the reference of a donation can be applied to a donation."
     return _undecided(unallocated_payment)
 
 
 async def _about_refund(_tx: Tx, unallocated_payment: UnallocatedPayment) -> Sequence[str]:
     if unallocated_payment.status == "refunding":
-        return [f"The refund is requested from {unallocated_payment.provider} again."]
+        return [f"The refund will be requested again from {unallocated_payment.provider}."]
     if unallocated_payment.is_by_bank:
         return [
             (
                 "The payment is marked for refund. Because it was a bank transfer, you must send the money back "
-                "through your bank. Then record the refund here, or import the bank statement that shows it."
+                "through your bank. Then record the refund here, or import the bank statement that contains it."
             ),
             (
                 f"Enter {unallocated_payment.provider_payment.partition('/')[0]} as the reference of your transfer, so "
@@ -174,8 +174,8 @@ _KIND: Final = RecordKind(
             "record-refund",
             "Record a refund that was sent",
             sentences(
-                "Use this after you sent the refund by bank or in the provider's dashboard. We do not contact "
-                "the provider."
+                "Record the refund here after you sent it by bank transfer or in the payment provider's dashboard. "
+                "Almoner does not contact the payment provider."
             ),
             _record_refund,
             (_BY_HAND, _NOTE),
@@ -190,7 +190,8 @@ _KIND: Final = RecordKind(
             "write-off",
             "Write off",
             sentences(
-                "The payment leaves our ledger because it is not ours. Nothing is refunded, and nobody is notified."
+                "The payment is removed from our ledger because it was not meant for us. Nothing is refunded, and "
+                "nobody is notified."
             ),
             _write_off,
             (_NOTE,),
@@ -212,8 +213,7 @@ class UnallocatedPaymentPages:
         self._list = ConsoleList(
             path=_PATH,
             title="Unallocated payments",
-            about="Payments that match no donation appear here, with the reason and the automatic decision, if "
-            "there is one.",
+            about="Payments that match no donation are listed here, with the reason and any automatic decision.",
             roles=FINANCE,
             columns=(
                 Column("Amount", "amount"),

@@ -1,4 +1,4 @@
-"""Files that finance operators upload: their size limit, and the messages for invalid files."""
+"""The size limit of files that finance operators upload, and the error messages for invalid files."""
 
 from typing import Final
 
@@ -8,18 +8,18 @@ from almoner.platform.files.uploads.problems import MaxFileSize
 from almoner.platform.http.uploads import UploadDeclaration
 
 BANK_FILE: Final = UploadDeclaration("file", MAX_UPLOAD, ())
-"""An uploaded bank statement, status report or settlement report; the parser detects which."""
+"""A file field for a bank statement, status report or settlement report. The parser detects the format."""
 
 
 def upload_problem(visitor: Visitor) -> str:
-    """The message to show if the form contains no usable file."""
+    """The error message to show if the form contains no valid file."""
     if visitor.upload is not None and isinstance(visitor.upload.problem, MaxFileSize):
-        return f"The file is too large: at most {MAX_UPLOAD // 1024 // 1024} MB. Use the command for larger files."
+        return f"The file is too large. The limit is {MAX_UPLOAD // 1024 // 1024} MB. Use the command for larger files."
     return "Choose a file."
 
 
 def uploaded_bytes(visitor: Visitor) -> bytes | None:
-    """The content of the uploaded file; None if there is none."""
+    """The content of the uploaded file, or None if no file was uploaded."""
     if visitor.upload is None or visitor.upload.uploaded is None:
         return None
     content = visitor.upload.uploaded.content

@@ -1,4 +1,4 @@
-"""The console's start page: the operator's own cases, items that need a second approval, and counts of waiting work."""
+"""The console's start page: the operator's own cases, pending second approvals, and the number of open items."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from almoner.platform.database.transactions import Tx
 
 @dataclass(frozen=True, slots=True)
 class StartPageLine:
-    """The number of waiting items of one kind.
+    """The number of open items of one kind.
 
-    ``path``: the page that lists them. ``oldest``: when the oldest item arrived.
+    ``path``: the page that lists the items. ``oldest``: when the oldest item arrived.
     """
 
     words: str
@@ -28,7 +28,7 @@ class StartPageLine:
 
 
 StartPageLoader = Callable[[Tx, Visitor], Awaitable[Sequence[StartPageLine]]]
-"""Lists the waiting work of one part of the console. Lines without waiting items are left out."""
+"""Lists the open items of one section of the console. Lines with a count of 0 are not shown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""All pages of the console. Imported at the first request to one of them."""
+"""All pages of the console. This module is imported at the first request to one of the pages."""
 
 from pathlib import Path
 from typing import Final
@@ -19,11 +19,14 @@ from almoner.console.operator_start_page import OperatorStartPage, StartPageSect
 TEMPLATES: Final = Path(__file__).parent / "templates"
 
 _PARTS: Final = (review_pages, money_pages, data_pages, partner_pages, people_session_pages, health_pages)
-"""The parts of the console. Each module has ``routes(context)``, ``start_page_sections(context)`` and ``COUNTERS``."""
+"""The sections of the console.
+
+Each module has ``routes(context)``, ``start_page_sections(context)`` and ``COUNTERS``.
+"""
 
 
 def routes(context: ConsoleContext) -> list[Route]:
-    """The Starlette routes of all parts."""
+    """The Starlette routes of all sections."""
     sections: list[StartPageSection] = []
     made: list[Route] = []
     for part in _PARTS:

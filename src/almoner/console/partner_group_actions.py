@@ -1,4 +1,4 @@
-"""Actions for a partner's groups and single sign-on (SSO). Each is also available as a command."""
+"""Actions for a partner's groups and single sign-on (SSO). Each action is also available as a CLI command."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -20,7 +20,7 @@ _NO_ROLE: Final = "none"
 
 
 def group_actions(context: ConsoleContext) -> list[ConsoleAction]:
-    """All actions for groups and SSO."""
+    """All actions for a partner's groups and single sign-on."""
     return [_set_role(context), _remove_provider(context)]
 
 
@@ -34,8 +34,8 @@ def provider_facts(provider: Provider, redirect: str) -> list[Fact]:
         Fact("Client secret stored", provider.sealed_secret is not None, "yes_no"),
         Fact("Redirect URL", redirect),
         Fact("Scopes", " ".join(provider.scopes)),
-        Fact("Claim that identifies a person", provider.subject_claim),
-        Fact("Claim that lists the groups", provider.groups_claim),
+        Fact("Token claim that identifies a person", provider.subject_claim),
+        Fact("Token claim that lists a person's groups", provider.groups_claim),
         *(Fact(f"Role of {group}", role_words(role)) for group, role in sorted(provider.roles.items())),
         Fact("Creates members at their first sign-in", provider.creates_members, "yes_no"),
         Fact("Changed", provider.updated_at.isoformat(), "moment"),
@@ -43,7 +43,7 @@ def provider_facts(provider: Provider, redirect: str) -> list[Fact]:
 
 
 def role_words(role: str | None) -> str:
-    """A member role in words."""
+    """The display name of a member role."""
     return role.replace("_", " ") if role else "no role"
 
 
@@ -72,8 +72,11 @@ def _set_role(context: ConsoleContext) -> ConsoleAction:
 
 def _group_sentences(group: Group) -> Sequence[str]:
     return [
-        f"All members of the group have this role as long as they are in it. Now: {role_words(group.role)}.",
-        "The partner's directory decides who is in the group. Roles that were granted to a member do not change.",
+        f"All members of the group have this role while they are in the group. Current role: {role_words(group.role)}.",
+        (
+            "The partner's directory manages the members of the group. Roles that were granted directly to a member "
+            "do not change."
+        ),
     ]
 
 
@@ -87,12 +90,15 @@ def _remove_provider(context: ConsoleContext) -> ConsoleAction:
             partner_path(tx, account),
             account.name,
             [
-                "Members can no longer sign in with SSO, and lose the roles that they have from it.",
-                "Sessions that began with SSO end. Members with a password or a passkey can still sign in.",
+                "Members can no longer sign in with SSO, and they lose the roles that SSO granted them.",
+                (
+                    "Members who signed in with SSO are signed out. Members with a password or a passkey can still "
+                    "sign in."
+                ),
                 f"{await owners_in_words(tx, account)} can set SSO up again, with a new client secret.",
             ],
             facts=provider_facts(provider, sso.redirect_uri(tx, Partner(account.id))) if provider else [],
-            closed="" if provider else "This partner has no SSO.",
+            closed="" if provider else "SSO is not set up for this partner.",
         )
 
     async def perform(tx: Tx, visitor: Visitor, _entered_values: Mapping[str, str]) -> str:

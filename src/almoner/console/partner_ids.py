@@ -1,4 +1,4 @@
-"""The partner, key, member and group that a console URL refers to."""
+"""Find the partner, key, member or group that a console URL refers to."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -41,10 +41,10 @@ async def partner_of_path(tx: Tx, visitor: Visitor) -> PartnerAccount:
 
 
 async def owners_in_words(tx: Tx, account: PartnerAccount) -> str:
-    """The beginning of a sentence that names the recipients of an email to the partner's owners."""
+    """The recipients of an email to the partner's owners, as the start of a sentence."""
     owners = len(await people.list_with_roles(tx, member_realm(Partner(account.id)), "owner"))
     if not owners:
-        return "Nobody, as it has no owner,"
+        return "Nobody, because the partner has no owner,"
     return f"{owners:,} owner{'' if owners == 1 else 's'} of {account.name}"
 
 
@@ -77,6 +77,6 @@ async def _record_of_path(
 
 
 def _segment(visitor: Visitor, number: int) -> str:
-    """A segment of the path below ``/operator``. Empty if the path has fewer segments."""
+    """One segment of the path below ``/operator``, or an empty string if the path has fewer segments."""
     parts = visitor.path.removeprefix(f"{OPERATORS_HOME}/").split("/")
     return parts[number] if number < len(parts) else ""

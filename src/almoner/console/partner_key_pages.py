@@ -29,7 +29,7 @@ KEY_KINDS: Final[Mapping[Kind, str]] = {
 
 
 def default_rate(context: ConsoleContext, kind: Kind) -> Rate:
-    """The deployment's rate limit for a kind of key."""
+    """The deployment's default rate limit for a kind of key."""
     limit = context.services.rate_limits.of_key(KeyKind(kind), None)
     return Rate(limit.rate, limit.burst)
 
@@ -84,7 +84,10 @@ class PartnerKeyPages:
         return await self._secret(visitor, account, f"Key {key.name} was created", secret)
 
     async def rotate(self, visitor: Visitor) -> Response:
-        """Ask how long the old key stays valid, then show the secret of the new key. The secret is shown only once."""
+        """Show a form that asks how long the old key stays valid, then the secret of the new key.
+
+        The secret is shown only once.
+        """
         problems: dict[str, str] = {}
         overlap = visitor.form_value("overlap").strip() or "24"
         if visitor.form:
@@ -135,7 +138,10 @@ class PartnerKeyPages:
                 account.name,
                 [
                     f"The {KEY_KINDS[key.kind].lower()} {key.name} (...{key.hint}) stops working within a second.",
-                    "Requests with this key will fail. This cannot be undone. The partner does not get an email.",
+                    (
+                        "All requests with this key will fail. Revoking a key cannot be undone. The partner does not "
+                        "get an email."
+                    ),
                 ],
                 closed="This key has been revoked." if key.revoked_at else "",
             )

@@ -1,4 +1,4 @@
-"""Actions for a partner's members. Each is also available as a command."""
+"""Actions for a partner's members. Each action is also available as a CLI command."""
 
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -30,7 +30,12 @@ def _change_actions(context: ConsoleContext) -> list[ConsoleAction]:
             "roles",
             "Change roles",
             "Save roles",
-            ["These roles replace those granted before. Roles from SSO or groups do not change. We email the member."],
+            [
+                (
+                    "The roles that you select replace the roles granted before. Roles from SSO or groups do not "
+                    "change. We email the member."
+                )
+            ],
             lambda tx, scope, by, one, values: members.change_roles(tx, scope, by, one.person.id, _roles(values)),
             fields=lambda one: _role_fields(one.granted),
         ),
@@ -40,8 +45,8 @@ def _change_actions(context: ConsoleContext) -> list[ConsoleAction]:
             "Change name and email address",
             "Save changes",
             [
-                "If the member signs in with their email address, they sign in with the new one from now on.",
-                "Links that we sent before the change stop working. We notify the old address.",
+                "If the member signs in with their email address, they must use the new address from now on.",
+                "Links in emails that we sent before the change stop working. We notify the old address of the change.",
             ],
             lambda tx, scope, by, one, values: member_details.update_details(
                 tx, scope, by, one.person.id, name=values["name"], email=values["email"] or None
@@ -66,7 +71,7 @@ def _membership_actions(context: ConsoleContext) -> list[ConsoleAction]:
             "activate",
             "Reactivate the member",
             "Reactivate",
-            ["The member can sign in again and has the same roles as before."],
+            ["The member can sign in again, with the same roles as before."],
             lambda tx, scope, by, one, _values: members.activate_member(tx, scope, by, one.person.id),
         ),
         _of_member(
@@ -75,7 +80,10 @@ def _membership_actions(context: ConsoleContext) -> list[ConsoleAction]:
             "Remove the member",
             "Remove",
             [
-                "The member is deleted, with all sign-in methods, and is signed out of all sessions.",
+                (
+                    "The member's account and all sign-in methods are deleted, and the member is signed out of all "
+                    "sessions."
+                ),
                 "The member's past actions stay in the audit log. You cannot undo this.",
             ],
             lambda tx, scope, by, one, _values: members.remove_member(tx, scope, by, one.person.id),
@@ -90,7 +98,7 @@ def _sign_in_actions(context: ConsoleContext) -> list[ConsoleAction]:
             "resend",
             "Resend the invitation",
             "Send invitation",
-            ["We email the member a new link that expires in 7 days. The link in the old invitation stops working."],
+            ["We email the member a new link, which expires in 7 days. The link in the old invitation stops working."],
             lambda tx, scope, by, one, _values: members.resend_invitation(tx, scope, by, one.person.id),
         ),
         _of_member(
@@ -110,7 +118,7 @@ def _sign_in_actions(context: ConsoleContext) -> list[ConsoleAction]:
             "unlink",
             "Unlink the member from SSO",
             "Unlink",
-            ["The member can no longer sign in with SSO and loses the roles from SSO. We email the member."],
+            ["The member can no longer sign in with SSO, and loses the roles that SSO granted. We email the member."],
             lambda tx, scope, by, one, _values: members.unlink_provider_account(tx, scope, by, one.person.id),
             closed=_unlinkable_reason,
         ),
@@ -134,7 +142,7 @@ def _detail_fields(one: MembershipState) -> list[ActionField]:
 
 
 async def _unlinkable_reason(tx: Tx, one: MembershipState) -> str:
-    """Why the member cannot be unlinked. Empty if they can."""
+    """The reason why the member cannot be unlinked from SSO, or an empty string."""
     return "" if await identities.list_by_person(tx, one.person) else "This member is not linked to an SSO provider."
 
 
@@ -151,7 +159,7 @@ def _invite(context: ConsoleContext) -> ConsoleAction:
             partner_path(tx, account),
             account.name,
             [
-                f"We'll email them a single-use link to join {account.name}. The link expires in 7 days.",
+                f"We'll email the new member a single-use link to join {account.name}. The link expires in 7 days.",
                 "A member without a role can see only their own account.",
             ],
             fields=[

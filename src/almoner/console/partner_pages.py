@@ -42,7 +42,7 @@ _LONGEST_NAME: Final = 200
 
 
 def start_page_sections(_context: ConsoleContext) -> Sequence[StartPageSection]:
-    """No sections: partners have no work that waits for operators."""
+    """Returns no sections, because partner pages have no items that operators need to handle."""
     return []
 
 
@@ -63,7 +63,7 @@ def routes(context: ConsoleContext) -> list[Route]:
 
 
 class _PartnerPages:
-    """The list of partners, the form for a new partner, and the page of each partner."""
+    """The pages: the list of partners, the form for a new partner, and a page for each partner."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
@@ -150,7 +150,7 @@ class _PartnerPages:
         return await upload_logo(self._context, visitor, store, longest_side=side, back=back, back_words=account.name)
 
     async def show(self, visitor: Visitor) -> Response:
-        """Show a partner: its settings, its keys (without secrets), its members, its groups and its SSO."""
+        """Show a partner's settings, keys (without secrets), members, groups and SSO settings."""
         async with self._context.db.read() as tx:
             account = await partner_of_path(tx, visitor)
             scope = Partner(account.id)
@@ -233,7 +233,8 @@ class _PartnerPages:
 
 def _settings(account: PartnerAccount, limits: Mapping[str, int]) -> list[Fact]:
     allowed = [
-        Fact(f"Support may refund up to, {code}", minor, "amount", currency=code) for code, minor in limits.items()
+        Fact(f"Highest refund that support may make, {code}", minor, "amount", currency=code)
+        for code, minor in limits.items()
     ]
     return [
         Fact("Settlement currencies", ", ".join(account.settlement_currencies)),

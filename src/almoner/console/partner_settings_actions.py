@@ -1,4 +1,4 @@
-"""Actions that change a partner's settings. Each is also available as a command."""
+"""Actions that change a partner's settings. Each action is also available as a CLI command."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,7 +35,7 @@ def settings_actions(context: ConsoleContext) -> list[ConsoleAction]:
 
 @contextmanager
 def _refused(name: str) -> Iterator[None]:
-    """Report a ValueError next to a form field."""
+    """Show the message of a ValueError next to a form field."""
     try:
         yield
     except IncorrectParams:
@@ -69,7 +69,7 @@ class _Acts:
             asked = await fields(tx, account)
             path, told, mails = partner_path(tx, account), sentences, []
             if mail is not None:
-                told = [*sentences, f"{await owners_in_words(tx, account)} will get this email at once."]
+                told = [*sentences, f"{await owners_in_words(tx, account)} will get this email immediately."]
                 mails = [email_preview(mail, account.name)]
             return ActionPage(title, button, path, account.name, told, asked, mails=mails)
 
@@ -90,7 +90,7 @@ class _Acts:
                 ActionField(
                     "currencies",
                     "Settlement currencies",
-                    hint="Currency codes, for example GBP, EUR.",
+                    hint="Enter currency codes, for example GBP, EUR.",
                     value=", ".join(account.settlement_currencies),
                     maxlength=500,
                 ),
@@ -117,11 +117,16 @@ class _Acts:
                 ),
                 ActionField(
                     "least",
-                    "Smallest donation request, as a multiple of the minimum donation",
+                    "Minimum amount of a donation request, as a multiple of the minimum donation",
                     value=str(account.request_minimum_multiple),
                     maxlength=7,
                 ),
-                ActionField("due", "Days to pay a request", value=str(account.request_due_days), maxlength=3),
+                ActionField(
+                    "due",
+                    "Number of days to pay a donation request",
+                    value=str(account.request_due_days),
+                    maxlength=3,
+                ),
             ]
 
         async def change(tx: Tx, visitor: Visitor, account: PartnerAccount, entered_values: Mapping[str, str]) -> None:
@@ -166,11 +171,11 @@ class _Acts:
                 await partners.set_public_links(tx, Partner(account.id), **changed)
             await self._record(tx, visitor, account, "partner.links_set", changed=", ".join(sorted(changed)))
 
-        sentences = ["Donors and applicants see these links immediately, on hosted pages and in emails."]
+        sentences = ["Donors and applicants see the new links immediately, on hosted pages and in emails."]
         return self._action("links", "Links on hosted pages", "Save links", sentences, fields, change)
 
     def brand(self) -> ConsoleAction:
-        """The action to set the colour of hosted pages. Partners upload their logo themselves."""
+        """The action to set the colour of a partner's hosted pages. Partners upload their logo themselves."""
 
         async def fields(_tx: Tx, account: PartnerAccount) -> Sequence[ActionField]:
             value = account.brand_colour or "#"
@@ -182,7 +187,10 @@ class _Acts:
             await self._record(tx, visitor, account, "partner.branded", cleared=False)
 
         sentences = [
-            "Hosted pages and emails use this colour immediately. We adjust it if necessary to keep text legible.",
+            (
+                "Hosted pages and emails use the new colour immediately. We adjust the colour if necessary to keep "
+                "text legible."
+            ),
         ]
         return self._action("brand", "Brand colour", "Save colour", sentences, fields, change)
 
@@ -210,7 +218,7 @@ class _Acts:
             await partners.set_scim(tx, Partner(account.id), allowed=allowed)
             await self._record(tx, visitor, account, "partner.scim_set", allowed=allowed)
 
-        sentences = ["While SCIM is off, the partner's directory keys are refused. Members do not change."]
+        sentences = ["While SCIM is off, the partner's SCIM keys are rejected. Existing members do not change."]
         return self._action("scim", "SCIM", "Save", sentences, fields, change)
 
     def receipt_issuer(self) -> ConsoleAction:
@@ -223,7 +231,7 @@ class _Acts:
                 ActionField(
                     "name",
                     "Name of the issuer",
-                    hint="Leave empty to use the partner's name.",
+                    hint="Leave the field empty to use the partner's name.",
                     required=False,
                     value=issuer.name or "",
                 ),
@@ -237,7 +245,7 @@ class _Acts:
                 )
             await self._record(tx, visitor, account, "partner.receipt_issuer_changed", prefix=issuer.prefix)
 
-        sentences = ["Issued receipts do not change. New receipts continue the numbering."]
+        sentences = ["Receipts that were already issued do not change. New receipts continue the numbering."]
         return self._action("receipt-issuer", "Receipt issuer", "Save receipt issuer", sentences, fields, change)
 
     def rate_limits(self) -> ConsoleAction:
@@ -249,8 +257,8 @@ class _Acts:
                 ActionField(
                     kind,
                     KEY_KINDS[kind],
-                    hint=f"For example, 200/400: requests per second, and burst. Leave empty for the default, "
-                    f"{default_rate(self._context, kind).text}.",
+                    hint="Enter requests per second and burst, for example 200/400. Leave the field empty for the "
+                    f"default, {default_rate(self._context, kind).text}.",
                     required=False,
                     value=own[kind].text if kind in own else "",
                     maxlength=40,
@@ -274,9 +282,9 @@ class _Acts:
                 await self._record(tx, visitor, account, "partner.rate_limit_set", kind=kind, rate_limit=limit)
 
         sentences = [
-            "A rate limit applies to each key, and takes effect within a second.",
-            "Publishable keys are also limited for each client network. This does not change.",
-            "No email is sent. Members see the limits in the dashboard, under Limits.",
+            "A rate limit applies to each key separately, and takes effect within a second.",
+            "The separate limit for each client network, which applies to publishable keys, does not change.",
+            "No email is sent. Members can see the limits in the dashboard, under Limits.",
         ]
         return self._action("rate-limits", "Rate limits", "Save rate limits", sentences, fields, change)
 
@@ -286,7 +294,12 @@ class _Acts:
         async def fields(_tx: Tx, _account: PartnerAccount) -> Sequence[ActionField]:
             longest = partners.LONGEST_PAUSE_REASON
             return [
-                ActionField("reason", "Reason (shown to the partner, also in the email)", "area", maxlength=longest)
+                ActionField(
+                    "reason",
+                    "Reason (shown to the partner in the dashboard and in the email)",
+                    "area",
+                    maxlength=longest,
+                )
             ]
 
         async def change(
@@ -296,9 +309,18 @@ class _Acts:
             return await partner_pauses.pause(tx, by, Partner(account.id), entered_values["reason"])
 
         sentences = [
-            "API keys other than SCIM keys get 403 Forbidden. Donation pages and giving links accept no new donations.",
-            "Regular donations are not charged. After the pause, those that are at most 7 days late are charged.",
-            "Payments under way, refunds, receipts, payouts and webhooks continue, and members can still sign in.",
+            (
+                "Requests with the partner's API keys (except SCIM keys) get 403 Forbidden. Donation pages and giving "
+                "links accept no new donations."
+            ),
+            (
+                "Regular donations are not charged during the pause. After the pause, donations that are at most 7 "
+                "days late are charged."
+            ),
+            (
+                "Payments in progress, refunds, receipts, disbursements and webhooks continue, and members can still "
+                "sign in."
+            ),
         ]
         return self._action(
             "pause",
@@ -323,8 +345,11 @@ class _Acts:
             return await partner_pauses.resume(tx, self._context.audit_context(visitor), Partner(account.id))
 
         sentences = [
-            "API keys work again, and donation pages and giving links accept donations.",
-            "Regular donations that are at most 7 days late are charged within an hour. Earlier dates are skipped.",
+            "The partner's API keys work again, and donation pages and giving links accept donations again.",
+            (
+                "Regular donations that are at most 7 days late are charged within an hour. Donations that are later "
+                "than that are skipped."
+            ),
         ]
         return self._action(
             "resume",

@@ -1,6 +1,6 @@
 """View a partner's dashboard as its members see it.
 
-Requires a reason, notifies the partner, and is read-only and limited in time.
+The view is read-only and limited in time, requires a reason, and the partner is notified.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class PartnerViewPages:
         return [*actions.routes(self._end_action()), begin]
 
     async def begin(self, visitor: Visitor) -> Response:
-        """Explain what will happen and who is notified, then open the partner's dashboard."""
+        """Show what the view includes and who is notified, then open the partner's dashboard."""
         reason = visitor.form_value("reason")
         problems: dict[str, str] = {}
         if visitor.form:
@@ -84,8 +84,8 @@ def _page(account: PartnerAccount, path: str, owners: str) -> ActionPage:
         account.name,
         [
             f"For up to {VIEW_LIFETIME.seconds // 60} minutes, you see what a member with the role read only can see.",
-            "You cannot see secrets or donors' personal data, and you cannot change anything.",
-            f"{owners} will get this email at once, with your name and the reason. The audit log records it.",
+            "During the view, you cannot see secrets or donors' personal data, and you cannot change anything.",
+            f"{owners} will get this email immediately, with your name and the reason. The audit log records it.",
         ],
         fields=[ActionField("reason", "Reason (shown to the partner)", "area", maxlength=LONGEST_VIEW_REASON)],
         mails=[email_preview("partner_viewed", account.name)],

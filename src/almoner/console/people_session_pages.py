@@ -1,4 +1,4 @@
-"""Shows where operators are signed in and lets you sign one out."""
+"""The page that lists operators' sessions. An administrator can sign an operator out there."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -26,7 +26,7 @@ _ID: Final = "signin"
 
 
 def start_page_sections(_context: ConsoleContext) -> Sequence[StartPageSection]:
-    """No section: sessions need no decisions."""
+    """Returns no sections, because sessions need no decisions."""
     return []
 
 
@@ -37,7 +37,7 @@ def routes(context: ConsoleContext) -> list[Route]:
 
 
 class _SessionPages:
-    """The list of sign-ins, and the action to sign an operator out."""
+    """The list of sessions, and the action to sign an operator out."""
 
     def __init__(self, context: ConsoleContext) -> None:
         self._context = context
@@ -51,7 +51,7 @@ class _SessionPages:
             Column("Signed in", "moment"),
             Column("Last seen", "moment"),
         ]
-        about = "This list shows operators who are signed in."
+        about = "Operators who are signed in are listed here."
         return ConsoleList(
             PATH, "Operators' sessions", about, ADMINISTRATORS, columns, self._load, order="last seen first"
         )
@@ -70,7 +70,7 @@ class _SessionPages:
         return ListPage(rows, None, len(rows))
 
     def end_action(self) -> ConsoleAction:
-        """Sign an operator out of one browser."""
+        """The action to sign an operator out of one browser."""
 
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             session = await self._session(tx, visitor)

@@ -1,4 +1,4 @@
-"""The page of one review case, and all actions except decisions."""
+"""The page of a review case, and all actions on the case except decisions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -50,13 +50,13 @@ from almoner.validation.decisions.reviews.ports import ReviewHandler
 from almoner.validation.decisions.reviews.service import ReviewView
 
 _TRIES: Final = 50
-"""How often to try again if another reviewer claims the next case first."""
+"""The number of attempts to claim the next case, in case another reviewer claims the same case first."""
 _DONE: Final = {
     "claimed": "You have claimed this case.",
-    "prolonged": "Your claim now lasts another 15 minutes.",
+    "prolonged": "Your claim to this case now lasts another 15 minutes.",
     "noted": "Note added.",
-    "requested": "We have asked the applicant for it. The case stays open.",
-    "conflict": "Conflict of interest declared. Another reviewer must decide this case.",
+    "requested": "We have asked the applicant for the evidence. The case stays open.",
+    "conflict": "You declared a conflict of interest. Another reviewer must decide this case.",
     "accepted": "Your decision has been recorded.",
     "rejected": "Your decision has been recorded.",
     "busy": "Another reviewer has claimed this case.",
@@ -93,7 +93,7 @@ class CasePages:
         ]
 
     def case_of(self, visitor: Visitor) -> tuple[ReviewHandler, Kind, UUID, str]:
-        """The case in the URL. Raises NotFound."""
+        """The review case in the URL. Raises NotFound."""
         name = visitor.path.removeprefix(f"{visitor.place.home}{REVIEWS}/").split("/")[0]
         for kind, handler in self._handlers.items():
             if (found := self._context.db.deployment.ids.parse(ID_TYPES[kind], name)) is not None:
@@ -119,7 +119,10 @@ class CasePages:
         return redirect_to(f"{visitor.place.home}{REVIEWS}")
 
     async def show(self, visitor: Visitor) -> Response:
-        """Show the case and record the view, as the command does."""
+        """Show the review case.
+
+        Like the CLI command, this records in the audit log that the operator viewed the case.
+        """
         if visitor.form:
             return await self._action(visitor)
         handler, _, subject_id, name = self.case_of(visitor)
@@ -134,7 +137,7 @@ class CasePages:
         return await self._context.show(visitor, "review_case.html", page_keys=KEYS, **facts, name=name, view=view)
 
     async def _facts(self, tx: Tx, visitor: Visitor, handler: ReviewHandler, view: ReviewView) -> dict[str, Any]:
-        """The facts that the page shows besides the evidence."""
+        """The facts that the page of a review case shows in addition to the evidence."""
         known = await reviews.load_context(tx, handler, view.subject)
         decided = [one.decision.by for one in view.history.decisions]
         others = [one.decision.decision.by for one in known.decided if one.decision]
@@ -176,7 +179,10 @@ class CasePages:
         }
 
     async def _lookup(self, tx: Tx, subject: ReviewSubject) -> str | None:
-        """The path for looking up the record in the watch lists; None if it is not compared with them."""
+        """The path of the page that looks up the record's name in the watch lists.
+
+        None if the record is not screened.
+        """
         screened = subject.kind == "screening" or (
             subject.kind == "agent_verification"
             and await screenings.find_screened_subject(tx, "agent_verification", subject.id) is not None
@@ -184,7 +190,7 @@ class CasePages:
         return f"{WATCHLIST_SEARCH}?case={tx.ids.text(ID_TYPES[subject.kind], subject.id)}" if screened else None
 
     def _attached(self, tx: Tx, one: Document) -> tuple[Document, str, bool]:
-        """A document with its ID, and whether it can be opened."""
+        """A document of the case, with its ID and whether it can be opened."""
         return one, tx.ids.text(documents.TYPE, one.id), one.status == "clean"
 
     def _related(self, tx: Tx, one: RelatedDecision) -> dict[str, object]:
@@ -193,7 +199,7 @@ class CasePages:
         return {"name": name, "kind": SINGULAR_WORDS[subject.kind], "relation": one.related.relation, "one": one}
 
     async def _action(self, visitor: Visitor) -> Response:
-        """An action that a button performs immediately. It does not decide the case."""
+        """An action that is performed without a confirmation page, because it does not decide the case."""
         handler, _, subject_id, name = self.case_of(visitor)
         by, own = self._context.operator_id(visitor), f"{visitor.place.home}{REVIEWS}/{name}"
         try:
@@ -228,7 +234,7 @@ class CasePages:
         return ActionPage(title, button, f"{REVIEWS}/{name}", back, sentences, fields)
 
     async def record(self, tx: Tx, visitor: Visitor, subject: ReviewSubject, action: str, **details: str | None) -> str:
-        """Record an action in the audit log. Returns the path of the case."""
+        """Record the action in the audit log, and return the path of the case."""
         name = tx.ids.text(ID_TYPES[subject.kind], subject.id)
         await self._context.record_audit_entry(tx, visitor, subject.partner_id, action, name, **details)
         return f"{REVIEWS}/{name}"
@@ -237,8 +243,8 @@ class CasePages:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             others = [one for one in await self._reviewers(tx) if one.id != visitor.person.id]
             sentences = [
-                "The case is reserved for this reviewer until they open it, for up to one day.",
-                "Until then, nobody else can decide it, including you.",
+                "The case is reserved for the selected reviewer until they open it, but for no more than one day.",
+                "While the case is reserved, nobody else can decide it, including you.",
             ]
             choices = [(tx.ids.text(operators.ID, one.id), one.shown_name) for one in others]
             to = ActionField("to", "Reviewer", "choice", choices=choices)
@@ -259,7 +265,7 @@ class CasePages:
     def _note(self) -> ConsoleAction:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             sentences = [
-                "Other reviewers can see the note. Partners and applicants cannot. You cannot delete the note."
+                "Other reviewers can see the note, but partners and applicants cannot. A note cannot be deleted."
             ]
             text = ActionField("text", "Note", "area", maxlength=MAX_NOTE_LENGTH)
             return await self.describe(tx, visitor, "Add note", "Add note", sentences, [text])
@@ -279,9 +285,14 @@ class CasePages:
                     "Declare a conflict of interest if you know the nonprofit, the applicant or the partner too well "
                     "to decide this case."
                 ),
-                "You can still read the case, but you can no longer decide it, and your claim to it ends for good.",
+                "You can still read the case, but you can never claim or decide it again.",
             ]
-            reason = ActionField("reason", "Your connection to the case", "area", maxlength=MAX_NOTE_LENGTH)
+            reason = ActionField(
+                "reason",
+                "Your connection to the people or organisations in the case",
+                "area",
+                maxlength=MAX_NOTE_LENGTH,
+            )
             title = "Declare a conflict of interest"
             return await self.describe(tx, visitor, title, "Declare conflict of interest", sentences, [reason])
 

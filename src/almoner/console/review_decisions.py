@@ -1,4 +1,4 @@
-"""The pages for deciding a case: what will happen, the reason code and the evidence."""
+"""The pages on which a reviewer decides a case. They show what will happen, and ask for a reason code and evidence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -34,8 +34,8 @@ _PATHS: Final[Mapping[Verdict, str]] = {"accepted": "accept", "rejected": "rejec
 _ACTIONS: Final[Mapping[Verdict, str]] = {"accepted": "review.accepted", "rejected": "review.rejected"}
 _WITH_APPLICANT: Final = frozenset({"validation_request", "agent_verification", "appeal"})
 _PREVIEWED: Final = "To preview the email"
-_UNCLAIMED: Final = "Claim this case first, and look at its evidence."
-EMAIL_TITLE: Final = "The email to the applicant"
+_UNCLAIMED: Final = "Claim this case and look at its evidence before you decide it."
+EMAIL_TITLE: Final = "Email to the applicant"
 
 
 class DecisionPages:
@@ -46,7 +46,7 @@ class DecisionPages:
         self._cases = cases
 
     def routes(self) -> list[Route]:
-        """Starlette routes. Deciding a case requires a recent reauthentication."""
+        """The Starlette routes. Deciding a case requires a recent reauthentication."""
         return ActionPages(self._context).routes(self._decide("accepted"), self._decide("rejected"), self._reopen())
 
     def _decide(self, verdict: Verdict) -> ConsoleAction:
@@ -78,7 +78,10 @@ class DecisionPages:
     async def _with_emails(
         self, tx: Tx, visitor: Visitor, page: ActionPage, handler: ReviewHandler, view: ReviewView, verdict: Verdict
     ) -> ActionPage:
-        """Render the page with a preview of the applicant's email. For a rejection, a reason must be selected first."""
+        """Render the decision page with a preview of the applicant's email.
+
+        For a rejection, the reviewer must select a reason first.
+        """
         reason = visitor.form_value("reason") or None
         if verdict == "rejected":
             page = replace(page, preview="Show the email")
@@ -95,7 +98,7 @@ class DecisionPages:
         except (ReviewRefused, Problem):
             return page  # the page says why; a decision is still possible
         if not mails:
-            return replace(page, sentences=[*page.sentences, "No email is sent about this decision now."])
+            return replace(page, sentences=[*page.sentences, "We do not send an email about this decision now."])
         return replace(page, mails=[(EMAIL_TITLE, email_text(one)) for one in mails])
 
     def _reopen(self) -> ConsoleAction:
@@ -116,18 +119,21 @@ class DecisionPages:
 
 
 def with_claim(page: ActionPage, view: ReviewView, by: str) -> ActionPage:
-    """The page with the reason why the operator cannot decide the case now, and a button to claim it if that helps."""
+    """Add the reason why the operator cannot decide the case now, and a button to claim the case if it is unclaimed."""
     closed = _closed_reason(view, by)
     remedy = (f"Claim this case for {CLAIM_DURATION // timedelta(minutes=1)} minutes", "claim")
     return replace(page, closed=closed, remedy=remedy if closed == _UNCLAIMED else None)
 
 
 def _closed_reason(view: ReviewView, by: str) -> str:
-    """Why they cannot decide it now; empty if they can. The service checks this again when they submit a decision."""
+    """The reason why the operator cannot decide the case now, or an empty string.
+
+    The service checks this again when the operator submits a decision.
+    """
     if view.history.open_review is None:
-        return "This case does not need a decision."
+        return "This case is closed and does not need a decision."
     if by in {one.by for one in view.conflicts}:
-        return "You declared a conflict of interest about this case."
+        return "You declared a conflict of interest in this case."
     if view.claimed_by not in (None, by):
         return "Another reviewer has claimed this case."
     if view.claimed_by is None and view.history.open_review.claimed_by != by:

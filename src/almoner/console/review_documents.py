@@ -27,7 +27,7 @@ from almoner.validation.applications.documents.domain import Document
 from almoner.validation.decisions.reviews import service as reviews
 
 _SIDES: Final = {"1": 900, "2": 1800, "3": 3600}
-"""The size of the longest side in pixels, for each zoom level."""
+"""The length of the longer side of the image in pixels, for each zoom level."""
 _TURNS: Final = ("0", "90", "180", "270")
 _KEYS: Final[Sequence[PageKey]] = (
     ("+", "Larger"),
@@ -44,7 +44,7 @@ _NEVER: Final = 4
 
 
 class DocumentPages:
-    """Pages that show one page of a document, with zoom and rotation."""
+    """The document viewer, which shows one page of a document with zoom and rotation."""
 
     def __init__(self, context: ConsoleContext, cases: CasePages) -> None:
         self._context = context
@@ -106,7 +106,7 @@ class DocumentPages:
         )
 
     async def _clean_document(self, tx: Tx, visitor: Visitor) -> Document:
-        """A document of this case that has passed the malware scan. Raises NotFound."""
+        """A document of the case that has passed the malware scan. Raises NotFound."""
         handler, _, subject_id, _ = self._cases.case_of(visitor)
         document_id = self._document_id(visitor)
         view = await reviews.view_review(tx, handler, subject_id)
@@ -132,7 +132,7 @@ class DocumentPages:
             return Response(content.read(), headers=headers, media_type=made.media_type)
 
     async def _render(self, document: Document, side: int, number: int, quarter_turns: int) -> CheckedFile | None:
-        """Render a page as an image. None if it cannot be rendered."""
+        """Render one page of a document as an image. None if the page cannot be rendered."""
         services = self._context.services
         with TemporaryFile() as received:
             try:

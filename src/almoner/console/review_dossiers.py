@@ -1,4 +1,4 @@
-"""Downloads of the signed dossier of a case or a verification. Each is recorded in the audit log."""
+"""Downloads of the signed dossier of a review case or a verification. Each download is recorded in the audit log."""
 
 from typing import Final
 
@@ -18,11 +18,11 @@ PATHS: Final = {
     "agentverification": REVIEWS,
     "monetarydonationverification": f"{REVIEWS}/verifications",
 }
-"""The paths of pages of records with a dossier, by ID type."""
+"""The path of the page of each kind of record that has a dossier, by ID type."""
 
 
 def dossier_links(id_type: str, name: str) -> list[tuple[str, str]]:
-    """The URL and label of each format of a record's dossier; empty if this type of record has no dossier."""
+    """The URL and label of each format of a record's dossier. Empty if this type of record has no dossier."""
     if id_type not in PATHS:
         return []
     return [(f"{PATHS[id_type]}/{name}/dossier.{one}", f"Dossier ({one.upper()})") for one in MEDIA_TYPES]
@@ -35,7 +35,7 @@ class DossierPages:
         self._context = context
 
     def routes(self) -> list[Route]:
-        """Starlette routes. They come before the routes of cases, which would match these paths too."""
+        """The Starlette routes. They come before the routes of review cases, which would also match these URLs."""
         return [
             self._context.route(
                 f"{path}/{{id}}/dossier.{format_}", self._answer(format_), *sorted(REVIEWERS), methods=["GET"]

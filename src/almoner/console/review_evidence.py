@@ -20,7 +20,7 @@ from almoner.validation.decisions.reviews.domain import ReviewRefused
 
 
 class EvidencePages:
-    """The page for requesting evidence."""
+    """The page for requesting evidence from an applicant."""
 
     def __init__(self, context: ConsoleContext, cases: CasePages) -> None:
         self._context = context
@@ -39,8 +39,11 @@ class EvidencePages:
         choices = [(one, EVIDENCE_WORDS[one]) for one in offered]
         sentences = [
             view.shown.title,
-            "The applicant gets an email with a link to upload it. The partner sees what is missing in API responses.",
-            "The case stays open. You can decide it at any time.",
+            (
+                "The applicant gets an email with a link to upload the evidence. API responses tell the partner which "
+                "evidence is missing."
+            ),
+            "The case stays open. You can decide the case at any time.",
         ]
         page = ActionPage(
             "Ask the applicant",
@@ -53,7 +56,7 @@ class EvidencePages:
         )
         page = with_claim(page, view, self._context.operator_id(visitor))
         if not page.closed and not offered:
-            page = replace(page, closed="No application is waiting for this case, so there is nobody to ask.")
+            page = replace(page, closed="There is no application in this case, so there is nobody to ask for evidence.")
         evidence = visitor.form_value("evidence")
         if page.closed or evidence not in offered or not is_preview(visitor):
             return page

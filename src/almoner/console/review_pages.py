@@ -99,7 +99,7 @@ def routes(context: ConsoleContext) -> list[Route]:
 
 
 def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
-    """The start page's section for reviewers."""
+    """The section for reviewers on the console's start page."""
 
     async def waiting(tx: Tx, visitor: Visitor) -> list[StartPageLine]:
         by = context.operator_id(visitor)
@@ -134,7 +134,7 @@ class _ReviewQueue:
         return ConsoleList(
             REVIEWS,
             "Open reviews",
-            "A case appears here when the rules cannot decide it, or when somebody appeals against a decision.",
+            "Cases that cannot be decided automatically are listed here, together with appeals against decisions.",
             REVIEWERS,
             (
                 Column("Case", "id"),
@@ -188,7 +188,7 @@ class _ReviewQueue:
         limit: int,
         after: tuple[datetime, UUID] | None,
     ) -> list[WaitingVerification]:
-        """List verifications and flags. Empty if a filter selects another kind, or does not apply to them."""
+        """List verifications and flags. The list is empty if the filters select only other kinds of items."""
         if filters.kind is not None or not given.keys() <= {"kind", "partner", "age"}:
             return []
         kind = next((one for one in VERIFICATION_WORDS if one == given.get("kind")), None)
@@ -236,11 +236,13 @@ class _ReviewQueue:
 
 
 def _verification_row(tx: Tx, one: WaitingVerification, partner_names: Mapping[UUID, str]) -> ListRow:
-    """The row of a verification or a flag."""
+    """The row of a verification or a flag in the review queue."""
     flagged = one.kind == "verification_flag"
     name = tx.ids.text(FLAG_TYPE if flagged else TYPE, one.id)
     why = (
-        f"Changed since the check: reviewed by {int(one.reviewed)} of 2" if flagged else "Approval before disbursements"
+        f"Details changed after the check. Reviews (2 needed): {int(one.reviewed)}"
+        if flagged
+        else "Approval before disbursements"
     )
     values = (
         name,
@@ -257,7 +259,7 @@ def _verification_row(tx: Tx, one: WaitingVerification, partner_names: Mapping[U
 
 
 def _chosen(given: Mapping[str, str], name: str, among: Mapping[str, timedelta]) -> timedelta | None:
-    """The selected option of a filter; None if it is not set. Raises IncorrectParams."""
+    """The selected option of a filter, or None if the filter is not set. Raises IncorrectParams."""
     if name not in given:
         return None
     if given[name] not in among:

@@ -1,4 +1,4 @@
-"""Pages about second looks, where a second reviewer decides a closed case again, and review statistics."""
+"""Pages about review statistics, and about second looks, in which a second reviewer assesses a closed case again."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -44,7 +44,7 @@ from almoner.validation.decisions.reviews.domain import (
 _FIGURES: Final = "/reviews/figures"
 _DAYS: Final = 30
 _REVEALING: Final = frozenset({"status", "organisation", "decision", "found by a person", "status of the appeal"})
-"""Facts that reveal how a case was decided. They are hidden during a second look."""
+"""Facts that would reveal how a case was decided. They are hidden during a second look."""
 
 
 class SecondLookPages:
@@ -54,7 +54,7 @@ class SecondLookPages:
         self._context = context
 
     def routes(self) -> list[Route]:
-        """Starlette routes. They come before the routes of cases, which would match these paths too."""
+        """The Starlette routes. They come before the routes of review cases, which would also match these URLs."""
         return [
             *ListRouteBuilder(self._context).routes(self._list()),
             *ActionPages(self._context).routes(self._answer()),
@@ -70,7 +70,7 @@ class SecondLookPages:
             REVIEWERS,
             (Column("Case"), Column("Selected", "age")),
             self._load,
-            lead="You cannot see how the cases were decided. Your answers do not change the decisions.",
+            lead="You cannot see how the cases were decided. Your answers do not change the decisions that were made.",
             exported=False,
         )
 
@@ -90,7 +90,7 @@ class SecondLookPages:
         return page_by_position(rows, query.limit)
 
     async def _find_second_look(self, tx: Tx, visitor: Visitor) -> SecondLook:
-        """The second look in the URL, if the visitor can decide it. Raises NotFound."""
+        """The second look in the URL. Raises NotFound if the visitor may not answer it."""
         name = visitor.path.removeprefix(f"{visitor.place.home}{SECOND_LOOKS}/").split("/")[0]
         try:
             review_id = UUID(name)
@@ -99,7 +99,7 @@ class SecondLookPages:
         return await reviews.get_second_look(tx, review_id, self._context.operator_id(visitor))
 
     async def show(self, visitor: Visitor) -> Response:
-        """Show the evidence without anything that reveals the decision."""
+        """Show the evidence of the case without anything that reveals the first decision."""
         async with self._context.db.write() as tx:
             look = await self._find_second_look(tx, visitor)
             handler = self._context.services.review_handlers[look.subject.kind]
@@ -164,7 +164,7 @@ class SecondLookPages:
         )
 
     async def figures(self, visitor: Visitor) -> Response:
-        """Show waiting times of cases, decisions per hour and reviewer, and agreement of second looks."""
+        """Show review statistics: waiting times, decisions per hour and reviewer, and how often second looks agreed."""
         async with self._context.db.read() as tx:
             since = tx.now - timedelta(_DAYS)
             daily = await reviews.list_daily_figures(tx, since)
@@ -188,7 +188,10 @@ class SecondLookPages:
 
 
 def _share(one: Agreement) -> str:
-    """The percentage of second looks that agreed, with a confidence interval. Not shown if there are too few."""
+    """The percentage of second looks that agreed with the first decision, with a confidence interval.
+
+    If there are too few, a message says so.
+    """
     if one.looks < MIN_LOOKS:
         return f"not enough second looks (at least {MIN_LOOKS} needed)"
     low, high = agreement_interval(one.looks, one.agreed)

@@ -1,4 +1,4 @@
-"""Pages about monetary donation verifications and their flags, and the actions of reviewers."""
+"""Pages about monetary donation verifications and their flags, with the actions of reviewers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ _EVIDENCE: Final = ActionField("note", "Evidence (visible only to other reviewer
 
 @dataclass(frozen=True, slots=True)
 class _Flagged:
-    """A flag with its verification."""
+    """A flag, with the verification that it belongs to."""
 
     flag: VerificationFlag
     verification: MonetaryDonationVerification
@@ -68,7 +68,7 @@ class VerificationPages:
         self._context = context
 
     def routes(self) -> list[Route]:
-        """Starlette routes. They come before the routes of cases, which would match these paths too."""
+        """The Starlette routes. They come before the routes of review cases, which would also match these URLs."""
         actions = [*_VERIFICATIONS.declare_actions(self._context), *_FLAGS.declare_actions(self._context)]
         roles = sorted(REVIEWERS)
         return [
@@ -97,7 +97,7 @@ class VerificationPages:
         return await show_record(self._context, visitor, page, _VERIFICATIONS.message(visitor))
 
     async def show_flag(self, visitor: Visitor) -> Response:
-        """Show a flag: what changed, and who has reviewed it."""
+        """Show a flag: what has changed since the checks, and who has reviewed the flag."""
         async with self._context.db.read() as tx:
             one = await _FLAGS.find(self._context, tx, visitor)
             by = await names_of_deciders(tx, [look.by for look in (one.flag.first, one.flag.second) if look])
@@ -193,7 +193,7 @@ async def _findings(tx: Tx, one: MonetaryDonationVerification) -> RecordTable:
         )
         for row in known
     ]
-    return RecordTable("What the checks found", columns, rows, "Nothing has been checked yet.")
+    return RecordTable("What the checks found", columns, rows, "No check of this verification has been run yet.")
 
 
 def _flag_table(tx: Tx, flags: Sequence[VerificationFlag]) -> RecordTable:
@@ -210,7 +210,7 @@ def _flag_table(tx: Tx, flags: Sequence[VerificationFlag]) -> RecordTable:
         for one in flags
     ]
     columns = (Column("Flag"), Column("Status"), Column("Reviewed"), Column("Raised", "moment"))
-    return RecordTable("Flags", columns, rows, "Nothing has changed since the checks.")
+    return RecordTable("Flags", columns, rows, "No details have changed since the checks.")
 
 
 async def _approve(
@@ -269,8 +269,9 @@ _VERIFICATIONS: Final[RecordKind[MonetaryDonationVerification]] = RecordKind(
             "approve",
             "Approve verification",
             sentences(
-                "All checks that are still open are confirmed, and the partner is notified.",
-                "If two-person approval is on, a second reviewer must confirm it too, here or with the command.",
+                "The approval confirms all open checks, and the partner is notified.",
+                "If two-person approval is on, a second reviewer must also approve the verification, here or with "
+                "the CLI command.",
             ),
             _approve,
             (_EVIDENCE,),
@@ -281,23 +282,29 @@ _VERIFICATIONS: Final[RecordKind[MonetaryDonationVerification]] = RecordKind(
         RecordAction(
             "reject",
             "Reject verification",
-            sentences("No disbursements are sent. The partner is notified, with the reason that you choose."),
+            sentences(
+                "The nonprofit receives no disbursements. The partner is notified of the reason that you choose."
+            ),
             _reject,
             (
                 ActionField("reason", "Reason", "choice", choices=[(one, readable(one)) for one in REJECTION_REASONS]),
                 _EVIDENCE,
             ),
-            lambda one: "" if one.is_pending_or_approved else "This verification has ended.",
+            lambda one: "" if one.is_pending_or_approved else "This verification is rejected or has expired.",
             "The verification is rejected.",
             "x",
         ),
         RecordAction(
             "reopen",
             "Reopen verification",
-            sentences("All checks run again. The verification expires after 30 days."),
+            sentences("All checks of the verification run again. The verification expires after 30 days."),
             _reopen,
             (_EVIDENCE,),
-            lambda one: "" if one.status in ("rejected", "expired") else "This verification has not ended.",
+            lambda one: (
+                ""
+                if one.status in ("rejected", "expired")
+                else "This verification has not been rejected and has not expired."
+            ),
             "The verification is open again.",
             "o",
         ),
@@ -318,8 +325,8 @@ _FLAGS: Final[RecordKind[_Flagged]] = RecordKind(
             "clear",
             "Clear flag",
             sentences(
-                "Two reviewers must clear each flag and give their evidence. Then disbursements can be sent again.",
-                "The same person cannot clear it twice.",
+                "Two reviewers must clear each flag and provide their evidence before disbursements can be sent again.",
+                "The same reviewer cannot clear a flag twice.",
             ),
             _clear,
             (_EVIDENCE,),

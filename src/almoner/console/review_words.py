@@ -44,27 +44,30 @@ ACTS: Final[Mapping[tuple[Kind, Verdict], tuple[str, str]]] = {
     ),
     ("validation_request", "rejected"): (
         "Reject this nonprofit",
-        "The request is rejected. The partner and the applicant are notified, with the reason that you choose.",
+        "The request is rejected. The partner and the applicant are notified of the reason that you choose.",
     ),
     ("agent_verification", "accepted"): (
         "Approve this applicant",
-        "The applicant is approved immediately, or once they have confirmed their email address.",
+        "The applicant is approved immediately or, if their email address is not confirmed yet, once they confirm it.",
     ),
     ("agent_verification", "rejected"): (
         "Reject this applicant",
-        "The applicant is rejected. The partner is notified, with the reason that you choose.",
+        "The applicant is rejected. The partner is notified of the reason that you choose.",
     ),
     ("match", "accepted"): (
         "Confirm the match",
-        "The match is confirmed: the record is flagged with the category of the list until the decision is reversed.",
+        (
+            "The match is confirmed. The record is flagged with the category of the watch list until the decision is "
+            "reversed."
+        ),
     ),
     ("match", "rejected"): (
         "Clear the match",
-        "The match is cleared until the record or the watch list entry changes.",
+        "The match no longer flags the record, unless the record or the watch list entry changes.",
     ),
     ("screening", "accepted"): (
         "Not on any watch list",
-        "The record is marked as clear. Before you confirm, look up its names in every imported list.",
+        "The record is marked as clear. Before you confirm, look up the record's names in every imported watch list.",
     ),
     ("screening", "rejected"): (
         "On a watch list",
@@ -76,10 +79,10 @@ ACTS: Final[Mapping[tuple[Kind, Verdict], tuple[str, str]]] = {
     ),
     ("appeal", "rejected"): (
         "Dismiss the appeal",
-        "The application stays rejected. The applicant is notified, with the reason that you choose.",
+        "The application stays rejected. The applicant is notified of the reason that you choose.",
     ),
 }
-"""The page title and the effects of a decision, by kind of case and verdict."""
+"""The page title and the effects of a decision, by the kind of case and the verdict."""
 EVIDENCE_WORDS: Final[Mapping[str, str]] = {
     "registration_certificate": "Registration certificate",
     "governing_document": "Governing document",
@@ -92,7 +95,7 @@ EVIDENCE_WORDS: Final[Mapping[str, str]] = {
 """Evidence that can be requested from an applicant."""
 FLAG_WORDS: Final[Mapping[str, str]] = {
     "pdf_repaired": "The file was damaged and has been repaired.",
-    "pdf_active": "The file does more than show pages.",
+    "pdf_active": "The file contains more than static pages.",
     "pdf_javascript": "It contains scripts.",
     "pdf_launch": "It starts programs.",
     "pdf_embedded_files": "It contains other files.",
@@ -109,20 +112,20 @@ FINDING_WORDS: Final[Mapping[Finding, str]] = {
     "together": "Words written together",
     "initials": "Initials",
     "initial": "Initial",
-    "nickname": "Short form of a name",
+    "nickname": "Nickname or short form of a name",
     "cut": "Shortened word",
     "asked_only": "Only in the entered name",
     "listed_only": "Only in the listed name",
     "replaced": "Another word instead",
-    "letters": "Letters of the whole name",
-    "contained": "All words of one name are in the other",
+    "letters": "Similarity of the letters of the whole name",
+    "contained": "All words of one name are in the other name",
     "number": "Number",
     "direction": "Compass direction",
     "place": "Place",
     "form": "Legal form",
     "branch": "Branch",
     "unnamed": "Words that name nobody",
-    "second_line": "Second line of the name",
+    "second_line": "Second line of the organisation's name",
     "other_name": "Another name",
     "name": "Name",
     "street": "Street",
@@ -132,27 +135,27 @@ FINDING_WORDS: Final[Mapping[Finding, str]] = {
     "country": "Country",
     "address_unknown": "No address to compare",
     "sound": "Similar sound",
-    "common": "Name too common to count alone",
+    "common": "Common name, not sufficient as the only match",
     "rare": "Rare name",
-    "weak": "Weak alias, as the list says",
+    "weak": "Marked as a weak alias in the watch list",
     "identifier": "Same number",
-    "bounds": "Limited to 0 to 1",
+    "bounds": "Score limited to the range 0 to 1",
 }
-"""What a part of a score is about."""
+"""The labels of the parts of a match score."""
 
 _CODE: Final = re.compile(r"[a-z]+(_[a-z]+)+", re.ASCII)
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*", re.ASCII)
 
 
 def fact_words(value: str, moment: Callable[[datetime], str]) -> str:
-    """A fact of a case for people: codes as words, and timestamps as ``moment`` shows them."""
+    """Format a fact of a case for display: codes as plain words, and timestamps with ``moment``."""
     if _CODE.fullmatch(value):
         return readable(value)
     return moment(datetime.fromisoformat(value)) if _MOMENT.fullmatch(value) else value
 
 
 def reason_words(reason: str) -> str:
-    """A reason for review in words, such as "Listed: sanction" for ``listed:sanction``."""
+    """The display text of a reason for review, such as "Listed: sanction" for ``listed:sanction``."""
     if sentence := REVIEW_REASONS.get(reason):
         return sentence
     first, _, rest = reason.partition(":")
@@ -160,7 +163,7 @@ def reason_words(reason: str) -> str:
 
 
 def rejection_reason_text(document: Document) -> str:
-    """Why a document was rejected after its scan, and what became of it; empty if it was not."""
+    """The message about a document that was rejected after its malware scan. An empty string for other documents."""
     if not document.refused:
         return ""
     threat = document.threat or "unknown"

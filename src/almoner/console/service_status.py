@@ -1,7 +1,4 @@
-"""The data of the public status page: the status of each part of the service, registers and incidents.
-
-No partner data.
-"""
+"""The data of the public status page: parts of the service, registers and incidents. It contains no partner data."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,14 +34,14 @@ _PARTS_OF_JOBS: Final[Mapping[str, str]] = {
     "monitoring_subscriptions": "validation",
     "eligibility_subscriptions": "validation",
 }
-"""The part of the service that depends on a kind of job, by the first word of the kind."""
+"""The part of the service that depends on a kind of background job, by the first word of the job kind."""
 _PARTS_OF_CHECKS: Final = {"mail server": "emails", "payment provider": "payments"}
-"""The part of the service that is affected if a worker's check fails."""
+"""The part of the service that is affected if a worker's check of an external service fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServicePart:
-    """A part of the service. ``found``: its status in one sentence."""
+    """A part of the service. ``found``: a sentence about its status."""
 
     key: str
     state: PartState
@@ -58,7 +55,7 @@ class ServicePart:
 
 @dataclass(frozen=True, slots=True)
 class RegisterAge:
-    """The date of a register's newest data. ``late``: whether it exceeds the maximum age."""
+    """The date of a register's newest data. ``late``: whether the data exceeds the maximum age."""
 
     code: str
     name: str
@@ -70,7 +67,7 @@ class RegisterAge:
 class ServiceStatus:
     """The status of the service.
 
-    ``made_at``: when it was generated, in real time. ``now``: the reference time for ages.
+    ``made_at``: when the status was generated, by the real clock. ``now``: the reference time for ages.
     """
 
     made_at: datetime
@@ -91,7 +88,7 @@ class ServiceStatus:
 
 
 async def load_status(tx: Tx, email_kinds: frozenset[str]) -> ServiceStatus:
-    """Load the status. ``email_kinds``: the kinds of jobs that send an email."""
+    """Load the status of the service. ``email_kinds``: the kinds of jobs that send an email."""
     alive = [one for one in await processes.list_processes(tx) if one.is_alive(tx.real_now)]
     failed = {_PARTS_OF_CHECKS.get(check.name) for one in alive for check in one.checks if check.status == "failed"}
     lags = _lags(await dead_jobs.find_oldest_waiting(tx), email_kinds, tx.now)
@@ -128,7 +125,11 @@ def _lags(oldest: Mapping[str, datetime], email_kinds: Iterable[str], now: datet
 
 def _part(key: str, *, works: bool, lag: timedelta) -> ServicePart:
     if not works:
-        return ServicePart(key, "outage", "Not working at the moment. Waiting items are processed later.")
+        return ServicePart(
+            key,
+            "outage",
+            "This part of the service is not working at the moment. Pending items will be processed later.",
+        )
     if lag:
         minutes = -(-lag // timedelta(minutes=1))
         return ServicePart(key, "delayed", f"Delayed by up to {minutes:,} minutes.")

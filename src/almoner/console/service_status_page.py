@@ -31,7 +31,7 @@ PATH: Final = "/status"
 HTML_FILE: Final = "status.html"
 JSON_FILE: Final = "status.json"
 OLD_AFTER: Final = timedelta(minutes=5)
-"""The age after which the page means that the service is unavailable, as its text says."""
+"""When the status page is older than this, the service is unavailable. The text of the page says so."""
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _PERIOD_SECONDS: Final = 60.0
@@ -58,7 +58,7 @@ class StatusRenderer:
         self._email_kinds = email_kinds
 
     async def render(self) -> RenderedStatus:
-        """Load the status and render it, in English."""
+        """Load the status of the service and render the page in English."""
         async with self.db.read() as tx:
             status = await load_status(tx, self._email_kinds)
         language = self._pages.language(None)
@@ -142,9 +142,10 @@ class StatusPage:
         return Response(rendered.json, headers=headers, media_type="application/json")
 
     async def _current(self) -> RenderedStatus:
-        """The cached or newly rendered status; concurrent requests render it only once.
+        """The cached or newly rendered status.
 
-        If the database is unavailable, the last status with its time. Raises ConnectionUnavailable if there is none.
+        Concurrent requests render it only once. If the database is unavailable, the last rendered status is used.
+        Raises ConnectionUnavailable if there is none.
         """
         if self._is_due():
             async with self._rendering:
@@ -179,7 +180,7 @@ class StatusWriter:
         self._telemetry = telemetry
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Write the files now, and every minute until ``stop`` is set."""
+        """Write the files now, and then every minute until ``stop`` is set."""
         while not stop.is_set():
             try:
                 await self.write()
@@ -189,7 +190,7 @@ class StatusWriter:
             await wait_until_set(stop, _PERIOD_SECONDS)
 
     async def write(self) -> None:
-        """Write both files, replacing each in one step. An inactive database copy writes nothing."""
+        """Write both files, replacing each file in one step. A database copy that is not activated writes nothing."""
         if self._renderer.db.deployment.identity.is_active:
             await asyncio.to_thread(_write_files, self._folder, await self._renderer.render())
 

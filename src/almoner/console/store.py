@@ -1,4 +1,4 @@
-"""Queries that read tables of several slices."""
+"""Queries that read the tables of several modules."""
 
 import re
 from typing import Final
@@ -35,7 +35,7 @@ _OWNERS: Final = {
     "disbursement": "select $1::uuid",
 }
 _PLAIN: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
-"""Matches a UUID, as in ledger exports."""
+"""Matches a UUID in the format of ledger exports."""
 _BY_END_TO_END_ID: Final = "select id from disbursement where end_to_end_id = $1"
 _BY_REQUEST: Final = """
 select p.id from request_payment p join donation_request r on r.id = p.donation_request_id where r.reference = $1

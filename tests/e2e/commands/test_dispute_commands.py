@@ -46,7 +46,10 @@ async def test_an_officer_sees_a_dispute_and_notes_how_it_ended(
     for fact in (f"donation {made['id']}", "provider payment tp_", "provider dispute tpd_", "status open"):
         assert fact in shown
     assert "absorbed" not in shown
-    assert await almoner("disputes", "refresh", name) == (0, "A worker will fetch the status from the provider.\n")
+    assert await almoner("disputes", "refresh", name) == (
+        0,
+        "A background worker will fetch the status from the payment provider.\n",
+    )
     assert await almoner("disputes", "mark-lost", name, *NOTE) == (0, f"{name} is lost.\n")
     assert (await gift(api, made))["refundedAmount"] == 2500
     assert name not in (await almoner("disputes", "list"))[1]

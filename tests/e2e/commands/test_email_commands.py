@@ -45,7 +45,7 @@ async def test_a_rejected_email_is_listed_and_sent_again(service: Service, api: 
     assert (listed["kind"], listed["recipient"], listed["rejected"]) == ("receipts.send", "ada@nowhere.example", "yes")
     assert "user unknown" in listed["reason"]
     status, said = await almoner("emails", "resend", listed["email"])
-    assert (status, said.strip()) == (0, "A worker will send the email again.")
+    assert (status, said.strip()) == (0, "A background worker will send the email again.")
     before = len(data(await api.get("/v1/sandbox/mailbox", to="ada@nowhere.example")))
     await service.drain()
     assert len(data(await api.get("/v1/sandbox/mailbox", to="ada@nowhere.example"))) == before + 1

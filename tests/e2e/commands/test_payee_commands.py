@@ -79,9 +79,11 @@ async def test_another_name_is_told_and_a_change_takes_two_more(service: Service
     printed = await proposed(one, cause, "--routing", "011000015", "--account", "123456789", holder="Mr Smith")
     account = printed.split()[0]
     assert "Warning: the holder matches the name in the register by only 0 %.\n" in printed
-    assert "Two other finance operators must approve it. Disbursements to it wait until then." in printed
     assert (
-        "proposed (1 of 2: another finance operator must approve it too)"
+        "Two other finance operators must approve it. Until then, no disbursements are sent to the account." in printed
+    )
+    assert (
+        "proposed (1 of 2: another finance operator must also approve the account)"
         in (await two("payee-accounts", "approve", account, *NUMBER, *NOTE))[1]
     )
     status, printed = await two("payee-accounts", "approve", account, *NUMBER, *NOTE)
