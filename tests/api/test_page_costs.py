@@ -142,6 +142,9 @@ async def test_no_header_costs_much(service: Service, tenant: Tenant, path: str)
             text = make(LONGEST_HEADER).encode().decode("latin-1").replace("\n", " ")[:LONGEST_HEADER]
             given = {"authorization": f"Bearer {tenant.secret}", header: text}
             sent[f"{header}, {shape}"] = Request("GET", path, b"query=relief&token=" + b"a" * 4000, b"", given)
+    for name, escape in (("quotes", '\\"'), ("octal", "\\101")):
+        cookie = f'a="{escape * (30_000 // len(escape))}"'
+        sent[f"cookie, escaped {name}"] = Request("GET", path, b"", b"", {"cookie": cookie})
     assert await hostile_forms.above(service.app, sent) == {}
 
 
