@@ -228,6 +228,7 @@ def test_a_person_is_found_without_a_patronymic_or_second_surname(asked: str, li
         ("Ντουμπάγκορ", "DUBAGOR", "organisation"),
         ("Αντώνης Λαμπιδάρης", "LAMPIDARIS, Antonis", "person"),
         ("Οσάμα Μπουρτάντ", "BURTAD, Osama", "person"),
+        ("Σεργκέι Καραζόφ", "KARAZOV, Sergei Viktorovich", "person"),
     ],
 )
 def test_cyrillic_and_greek_names_are_asked_for_as_written_and_as_heard(
@@ -329,6 +330,7 @@ def test_who_bears_a_name_that_is_no_word_is_flagged_by_it(asked: str, listed: s
         ("PETROLEXLIMITED", "PETROLEX LIMITED"),
         ("Petrolexcorporation", "PETROLEX CORP"),
         ("FZEPETROLEX", "PETROLEX FZE"),
+        ("Petrolex", "PETROLEX PUBLICLY TRADED COMPANY"),
         ("\u30da\u30c8\u30ed\u30ec\u30af\u30b9\u682a\u5f0f\u4f1a\u793e", "\u30da\u30c8\u30ed\u30ec\u30af\u30b9"),
         (
             "\u0628\u062a\u0631\u0648\u0644\u0643\u0633 \u0634.\u0645.\u0644",

@@ -1,7 +1,7 @@
 """Romanise Cyrillic and Greek names by sound, as lists write foreign names, not letter by letter.
 
-Both alphabets lack letters of other languages: Х is H as well as KH, ΜΠ is B, ΝΤ is D. Korean and Chinese names are
-written by syllables.
+Both alphabets lack letters of other languages: Х is H as well as KH, ΜΠ is B, ΝΤ is D, a Φ at the end V. Korean and
+Chinese names are written by syllables.
 """
 
 import re
@@ -18,8 +18,8 @@ _CYRILLIC: Final[Mapping[str, str]] = {"дж": "j", "х": "h", "ҳ": "h"}
 _GREEK: Final[Mapping[str, str]] = {
     "μπ": "b", "ντ": "d", "γκ": "g", "τζ": "j", "τσ": "ch", "ου": "u", "χ": "h",
 }  # fmt: skip
-_BY_SOUND: Final = {**_CYRILLIC, **_GREEK}
-_WRITTEN_OTHERWISE: Final = re.compile("|".join(_BY_SOUND))
+_BY_SOUND: Final = {**_CYRILLIC, **_GREEK, "φ": "v"}
+_WRITTEN_OTHERWISE: Final = re.compile(rf"{'|'.join((*_CYRILLIC, *_GREEK))}|φ\b")
 
 
 def other_romanisations(name: str) -> Iterator[str]:
