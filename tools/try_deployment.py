@@ -287,7 +287,8 @@ _EDITS: Final = r"""
 set -e
 key=$(openssl rand -base64 32)
 sed -i -e "s|^ALMONER_MASTER_KEY=.*|ALMONER_MASTER_KEY=$key|" -e 's|almoner_app:CHANGE-ME|almoner_app:APP-PASSWORD|' \
-    -e 's|^ALMONER_MAIL_URL=.*|ALMONER_MAIL_URL=smtp://127.0.0.1:25|' /etc/almoner/almoner.env
+    -e 's|^ALMONER_MAIL_URL=.*|ALMONER_MAIL_URL=smtp://127.0.0.1:25|' \
+    -e "s|^ALMONER_PUBLIC_NAME=.*|ALMONER_PUBLIC_NAME='A \& B Giving'|" /etc/almoner/almoner.env
 sed -i 's|almoner_owner:CHANGE-ME|almoner_owner:OWNER-PASSWORD|' /etc/almoner/migrate.env
 echo "127.0.0.1 api.example.org give.example.org" >> /etc/hosts
 systemd-run --quiet --unit=mail python3 /root/mail.py

@@ -57,3 +57,13 @@ async def check_document_storage(settings: Settings) -> None:
     from almoner.adapters.storage_objects import open_storage
 
     await open_storage(settings.documents_url, settings.documents_folder, settings.documents_endpoint or None).check()
+
+
+async def check_virus_scanner(settings: Settings) -> str | None:
+    """The URL of the virus scanner, which has answered; None if files are not scanned. Raises on failure."""
+    if settings.skips_virus_scan or settings.scanner_url is None:
+        return None
+    from almoner.adapters.scanner_clamd import ClamdScanner
+
+    await ClamdScanner(settings.scanner_url).check()
+    return settings.scanner_url

@@ -17,7 +17,11 @@ from almoner.settings import Settings
 
 _DNS_ADVICE = "Check the name, and the resolver of this machine."
 _MAIL_ADVICE = "Correct ALMONER_MAIL_URL and ALMONER_MAIL_FROM."
-_STORAGE_ADVICE = "Create the bucket or folder, and check ALMONER_DOCUMENTS_URL and its credentials."
+_STORAGE_ADVICE = (
+    "Create the bucket or folder, and check ALMONER_DOCUMENTS_URL. For an object store, also check "
+    "ALMONER_DOCUMENTS_ENDPOINT, and its credentials and region (such as AWS_ACCESS_KEY_ID and AWS_REGION)."
+)
+_SCANNER_ADVICE = "Start ClamAV's daemon, and set ALMONER_SCANNER_URL to its address, or to none to scan no files."
 _STRIPE_ADVICE = "Check ALMONER_STRIPE_SECRET_KEY and the webhook endpoint at Stripe. See docs/guides/stripe.md."
 _CERTIFICATE_ADVICE = "Renew the certificate at your proxy, and reload the proxy."
 _CERTIFICATE_ADVICES: Final = {
@@ -36,7 +40,7 @@ CERTIFICATE_NOTICE: Final = timedelta(days=14)
 
 
 def build_external_probes(settings: Settings, clock: Clock, mail_to: str | None = None) -> Sequence[NamedProbe]:
-    """Mail server, document storage, payment provider, DNS, certificates and disk.
+    """Mail server, document storage, virus scanner, payment provider, DNS, certificates and disk.
 
     ``mail_to``: receives a test email.
     """
@@ -70,16 +74,28 @@ def build_external_probes(settings: Settings, clock: Clock, mail_to: str | None 
         low = disk_space.is_space_low(free, settings.disk_reserve_bytes, was_low=False)
         megabytes = "not known" if free is None else f"{free.size // 2**20:,} MB"
         found = f"{megabytes} free for {settings.data_dir}"
+        if low:
+            needed = f"{disk_space.RESERVED_INODES:,} inodes and {settings.disk_reserve_mb:,} MB"
+            found += f", which must have {needed} (ALMONER_DISK_RESERVE_MB)"
         return CheckResult("disk", "failed" if low else "ok", found, disk_space.ADVICE)
 
     return [
         ("mail server", _MAIL_ADVICE, mail),
         ("document storage", _STORAGE_ADVICE, storage),
+        ("virus scanner", _SCANNER_ADVICE, lambda: _check_scanner(settings)),
         ("payment provider", _STRIPE_ADVICE, stripe),
         ("DNS", _DNS_ADVICE, names),
         ("certificate", _CERTIFICATE_ADVICE, certificates),
         ("disk", disk_space.ADVICE, disk),
     ]
+
+
+async def _check_scanner(settings: Settings) -> CheckResult:
+    if (found := await backends.check_virus_scanner(settings)) is not None:
+        return CheckResult("virus scanner", "ok", f"{found}: answers")
+    if settings.skips_virus_scan:
+        return CheckResult("virus scanner", "skipped", "files are not scanned")
+    return CheckResult("virus scanner", "warning", "not set, so documents wait for a scan", _SCANNER_ADVICE)
 
 
 def _host_names(settings: Settings) -> list[str]:

@@ -31,6 +31,9 @@ from almoner.settings_values import NO_SCANNER, StripeAccount
 PREFIX = "ALMONER_"
 _LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
+_FREE_TEXTS = frozenset({"public_name", "mail_from"})
+"""Settings in which `` #`` can be part of the value."""
+
 REQUIRED_IN_PRODUCTION = {
     "database_url": "the database for the role almoner_app, such as postgresql://almoner_app:secret@db.internal/almoner",
     "master_key": "the key that all secrets are derived from; create one with: openssl rand -base64 32",
@@ -55,6 +58,7 @@ class UnsafeSettings(Exception):
 
 DatabaseUrl = Annotated[SecretStr, AfterValidator(settings_values.check_database_url)]
 BaseUrl = Annotated[str, AfterValidator(settings_values.check_base_url)]
+Origin = Annotated[str, AfterValidator(settings_values.check_origin)]
 NoticeUrl = Annotated[str, AfterValidator(settings_values.check_notice_url)]
 
 
@@ -135,13 +139,13 @@ class Settings(BaseSettings):
         description="Seconds for which a server continues to accept requests after SIGTERM while `/readyz` returns "
         "503, so that the load balancer notices. Default: 10, or 0 in the sandbox.",
     )
-    api_url: BaseUrl = Field(
+    api_url: Origin = Field(
         "", description="Public base URL of the API. Default in the sandbox: http://localhost:<port>."
     )
-    pages_url: BaseUrl = Field(
+    pages_url: Origin = Field(
         "", description="Public base URL of the hosted pages. Default in the sandbox: the URL of the API."
     )
-    provider_url: BaseUrl = Field(
+    provider_url: Origin = Field(
         "", description="Public base URL of the test payment provider. Only used in the sandbox."
     )
     trusted_proxies: Annotated[
@@ -156,7 +160,7 @@ class Settings(BaseSettings):
     stripe_webhook_secret: Annotated[SecretStr, AfterValidator(settings_values.check_stripe_webhook_secret)] | None = (
         Field(None, description="Signing secret (whsec_...) of the Stripe webhook endpoint for `/callbacks/stripe`.")
     )
-    stripe_fee: Annotated[str, Field(pattern=settings_values.FEE)] = Field(
+    stripe_fee: Annotated[str, AfterValidator(settings_values.check_stripe_fee)] = Field(
         "290 USD:30",
         description="Stripe's fee, used when donors cover the fee: basis points, then the fixed amount for each "
         "currency in minor units.",
@@ -284,7 +288,7 @@ class Settings(BaseSettings):
         description="Time zone in which receipts are issued, such as America/New_York. Receipts, statements, pages and "
         "emails show dates in this time zone.",
     )
-    public_name: str = Field(
+    public_name: Annotated[str, AfterValidator(settings_values.check_one_line)] = Field(
         "", max_length=200, description="Name of the organisation that runs this service, shown on pages and in emails."
     )
     privacy_url: NoticeUrl = Field(
@@ -297,7 +301,7 @@ class Settings(BaseSettings):
         description="Email address for questions of donors and applicants. Replies to emails go there. Required in "
         "production, or `none`.",
     )
-    traces_url: BaseUrl = Field(
+    traces_url: Annotated[str, AfterValidator(settings_values.check_traces_url)] = Field(
         "",
         description="URL of an OpenTelemetry collector (OTLP over HTTP), such as http://localhost:4318. If it is not "
         "set, there are no traces. Needs the extra `traces`.",
@@ -305,15 +309,35 @@ class Settings(BaseSettings):
     traces_share: float = Field(
         0.01, ge=0, le=1, description="Share of requests and jobs that are traced, from 0 to 1."
     )
-    log_level: str = Field(
-        "info", pattern="^(debug|info|warning|error)$", description="Log level: debug, info, warning or error."
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(settings_values.lower_word)] = (
+        Field("info", description="Log level: debug, info, warning or error.")
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _clean(cls, value: object, info: ValidationInfo) -> object:
+        if not isinstance(value, str):
+            return value
+        text = settings_values.clean_text(value)
+        if info.field_name not in _FREE_TEXTS:
+            settings_values.check_no_comment(text)
+        return text or cls.model_fields[info.field_name or ""].get_default()
 
     @field_validator(*REQUIRED_IN_PRODUCTION, mode="after")
     @classmethod
     def _required(cls, value: object, info: ValidationInfo) -> object:
         if info.data.get("environment") == "production" and not value:
             raise ValueError(f"is missing: {REQUIRED_IN_PRODUCTION[info.field_name or '']}")
+        return value
+
+    @field_validator("documents_endpoint", mode="after")
+    @classmethod
+    def _with_an_object_store(cls, value: str, info: ValidationInfo) -> str:
+        place = info.data.get("documents_url")
+        if value and "documents_url" in info.data and (not place or settings_values.documents_path(place)):
+            raise ValueError(
+                "must be set together with the bucket in ALMONER_DOCUMENTS_URL, such as s3://bucket/prefix"
+            )
         return value
 
     @field_validator("api_url", "pages_url", mode="after")
@@ -567,11 +591,12 @@ def build_deployment(settings: Settings, clock: Clock) -> Deployment:
 
 
 _FORMS = {
-    "int_parsing": "must be a whole number",
-    "int_from_float": "must be a whole number",
+    "int_parsing": "must be a whole number, without a unit",
+    "int_parsing_size": "must be a whole number, without a unit",
+    "int_from_float": "must be a whole number, without a unit",
     "float_parsing": "must be a number, such as 0.5",
-    "greater_than_equal": "must be {ge} or more",
-    "less_than_equal": "must be {le} or less",
+    "greater_than_equal": "must be {ge:g} or more",
+    "less_than_equal": "must be {le:g} or less",
     "literal_error": "must be {expected}",
     "too_short": "must have {min_length} characters or more",
     "string_too_short": "must have {min_length} characters or more",

@@ -26,7 +26,9 @@ NO_NOTICE: Final = "none"
 """Declares that a deployment has no such notice."""
 _MAX_URL_LENGTH: Final = 2000
 NO_SCANNER: Final = "none"
-FEE: Final = r"^[0-9]{1,4}( [A-Z]{3}:[0-9]{1,7})*$"
+_FEE: Final = re.compile(r"[0-9]{1,4}( [A-Z]{3}:[0-9]{1,7})*", re.ASCII)
+_PLACEHOLDER: Final = "CHANGE-ME"
+"""What the sample files in ``deploy`` contain where a value must be set."""
 _LAST_PORT: Final = 65535
 _DATABASE_OPTIONS: Final = (
     "host", "port", "user", "password", "dbname", "passfile", "service", "servicefile", "sslmode", "sslcert", "sslkey",
@@ -37,6 +39,7 @@ _HOST: Final = re.compile(
     r"(?=.{1,253}$)(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)*[^\W_](?:[\w-]{0,61}[^\W_])?|[0-9a-f.]*:[0-9a-f:.]+"
 )
 """A host name, or an IPv6 address."""
+_COMMENT: Final = re.compile(r"\s#")
 _STRIPE_KEY: Final = re.compile(r"(?:sk|rk)_(?:test|live)_[0-9A-Za-z]{4,250}", re.ASCII)
 _STRIPE_SECRET: Final = re.compile(r"whsec_[0-9A-Za-z]{4,200}", re.ASCII)
 
@@ -48,6 +51,49 @@ class StripeAccount(NamedTuple):
     webhook_secret: str
     basis_points: int
     fixed_minor: Mapping[str, int]
+
+
+def clean_text(text: str) -> str:
+    """Remove surrounding spaces, and refuse what an environment file has added or left in the value.
+
+    systemd, shells, Compose and Kubernetes differ on quotes, comments and ``~``.
+    """
+    text = text.strip()
+    if text[1:] and text[0] == text[-1] and text[0] in "\"'":
+        raise ValueError("must not have quotes around it: whatever sets this variable keeps them, so remove them")
+    if _PLACEHOLDER in text:
+        raise ValueError(f"must be set: it still contains {_PLACEHOLDER}")
+    if text.startswith("~/"):
+        raise ValueError("must be an absolute path: only a shell replaces ~")
+    return text
+
+
+def check_no_comment(text: str) -> str:
+    """Refuse a comment behind the value: shells drop it, but systemd and Compose do not."""
+    if _COMMENT.search(text):
+        raise ValueError("must not be followed by a comment: write the comment on a line of its own")
+    return text
+
+
+def check_one_line(value: str) -> str:
+    """Check a text that pages and emails show."""
+    if not value.isprintable():
+        raise ValueError("must be one line, without control characters")
+    return value
+
+
+def check_stripe_fee(value: str) -> str:
+    """Check basis points and fixed amounts."""
+    if not _FEE.fullmatch(value):
+        raise ValueError(
+            "must be basis points, then a fixed amount in minor units for each currency, such as 290 USD:30"
+        )
+    return value
+
+
+def lower_word(value: object) -> object:
+    """A word of a fixed list, in any case."""
+    return value.lower() if isinstance(value, str) else value
 
 
 def parse_words(value: object) -> object:
@@ -96,20 +142,23 @@ def check_master_key(value: SecretStr) -> SecretStr:
 def check_database_url(value: SecretStr) -> SecretStr:
     """Check the URL of a PostgreSQL database; with several servers, the one that accepts writes is used."""
     text = value.get_secret_value()
-    try:
-        parts = urlsplit(text)
-    except ValueError:  # from an invalid IPv6 address
-        parts = urlsplit("")
+    parts = _split_place(text)
+    _refuse_unencoded(parts)
     if parts.scheme not in {"postgresql", "postgres"} or not parts.path.strip("/"):
         raise ValueError("must look like postgresql://role:password@host:5432/almoner")
-    if "@" in parts.path:
-        raise ValueError("must have special characters of the password percent-encoded, such as %2F for a slash")
     for place in parts.netloc.rpartition("@")[2].split(","):
         port = re.fullmatch(r"(?:\[[^\]]*\]|[^:]*)(?::([0-9]*))?", place)
         if port is None or int(port[1] or 5432) > _LAST_PORT:
             raise ValueError(f"must have a port from 1 to {_LAST_PORT} for each host")
     _check_database_options(dict(parse_qsl(parts.query)))
     return value
+
+
+def _refuse_unencoded(parts: SplitResult) -> None:
+    """Refuse a password with ``/``, ``?``, ``#`` or ``@``: the host would begin or end there."""
+    behind = parts.path or parts.query + parts.fragment
+    if "@" in behind or parts.netloc.count("@") > 1:
+        raise ValueError("must have special characters of the password percent-encoded, such as %2F for a slash")
 
 
 def _check_database_options(options: Mapping[str, str]) -> None:
@@ -125,9 +174,15 @@ def _check_database_options(options: Mapping[str, str]) -> None:
 
 def check_mail_url(value: SecretStr) -> SecretStr:
     """Check the URL of a mail server."""
-    parts = _split_url(value.get_secret_value())
+    text = value.get_secret_value()
+    _refuse_unencoded(_split_place(text))
+    parts = _split_url(text)
     if parts is None or parts.scheme not in {"smtp", "smtps"} or not _HOST.fullmatch(parts.hostname or ""):
         raise ValueError("must look like smtp://host:25 or smtps://user:password@host:465")
+    if parts.path.strip("/") or parts.query or parts.fragment:
+        raise ValueError("must end with the host or its port, such as smtps://user:password@host:465")
+    if bool(parts.username) != bool(parts.password):
+        raise ValueError("must have both a user and a password, or neither, such as smtps://user:password@host:465")
     return value
 
 
@@ -142,12 +197,27 @@ def check_mail_from(value: str) -> str:
 
 def check_base_url(value: str) -> str:
     """Check a URL; removes its trailing slash."""
+    if not value:
+        return value
     parts = _split_url(value)
-    if value and (
-        parts is None or parts.scheme not in {"http", "https"} or not _is_host(parts) or parts.query or parts.fragment
-    ):
+    if parts is not None and parts.username is not None:
+        raise ValueError("must have no user name or password, as in https://api.example.org")
+    if parts is None or parts.scheme not in {"http", "https"} or not _is_host(parts) or parts.query or parts.fragment:
         raise ValueError("must be an address such as https://api.example.org")
     return value.rstrip("/")
+
+
+def check_origin(value: str) -> str:
+    """Check the URL of an origin of ours: paths of links and cookies begin at its root."""
+    value = check_base_url(value)
+    if urlsplit(value).path:
+        raise ValueError("must not have a path: give it a host name of its own, such as https://give.example.org")
+    return value
+
+
+def check_traces_url(value: str) -> str:
+    """Check the URL of a collector; removes the path of traces, which is added again."""
+    return check_base_url(value).removesuffix("/v1/traces")
 
 
 def _split_url(value: str) -> SplitResult | None:
@@ -192,20 +262,46 @@ def check_contact_email(value: str) -> str:
 
 def check_documents_url(value: str | None) -> str | None:
     """Check the URL of an object store, or the path of a folder."""
-    if value and urlsplit(value).scheme not in {"", "s3", "s3a", "gs", "az", "file"}:
+    parts = _split_place(value or "")
+    if parts.scheme not in {"", "s3", "s3a", "gs", "az", "file"}:
         raise ValueError("must be s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or a folder")
-    if value and "://" in value and not value.startswith("file:") and not urlsplit(value).netloc:
+    if "@" in parts.netloc:
+        raise ValueError("must not contain credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a role")
+    if parts.query or parts.fragment:
+        raise ValueError("must not contain ? or #, as in s3://bucket/prefix")
+    if parts.scheme in {"", "file"} and parts.netloc:
+        raise ValueError("must be a folder of this machine, such as /srv/almoner-documents")
+    if parts.scheme not in {"", "file"} and not parts.netloc:
         raise ValueError("must name a bucket, such as s3://bucket/prefix")
     return value
 
 
+def _split_place(value: str) -> SplitResult:
+    """The parts of a URL or path, whatever its host."""
+    try:
+        return urlsplit(value)
+    except ValueError:  # from an invalid IPv6 address
+        return SplitResult("unknown", "", "", "", "")
+
+
+def documents_path(url: str | None) -> Path | None:
+    """The folder that the URL of the documents names; None for an object store, or if it is not set."""
+    parts = _split_place(url or "")
+    return Path(parts.path) if parts.path and parts.scheme in {"", "file"} else None
+
+
 def check_scanner_url(value: str | None) -> str | None:
     """Check the address of ClamAV's daemon, or ``none``."""
-    parts = _split_url(value or "")
-    fits = parts is not None and parts.scheme == "clamd" and bool(parts.hostname or len(parts.path) > 1)
-    if value and value != NO_SCANNER and not fits:
+    if value and value != NO_SCANNER and not _is_scanner(_split_url(value)):
         raise ValueError("must be clamd://host:3310, clamd:///path/of/its/socket, or none")
     return value
+
+
+def _is_scanner(parts: SplitResult | None) -> bool:
+    """Whether the URL names either a host or a socket."""
+    if parts is None or parts.scheme != "clamd" or "@" in parts.netloc:
+        return False
+    return bool(parts.hostname) != (len(parts.path) > 1)
 
 
 def check_token(value: SecretStr) -> SecretStr:

@@ -17,6 +17,7 @@ from almoner.adapters.stripe_webhooks import EVENTS
 from almoner.deployment_probes import check_certificate
 from almoner.kit.time import SystemClock
 from almoner.settings import read_settings
+from tests.support import clamd
 from tests.support.certificates import Authority
 from tests.support.database import TestDatabase
 from tests.support.running import free_port
@@ -54,6 +55,7 @@ async def test_a_deployment_that_works(service: Service, tmp_path: Path) -> None
         "master key": "ok",
         "mail server": "skipped",
         "document storage": "ok",
+        "virus scanner": "skipped",
         "payment provider": "skipped",
         "DNS": "ok",
         "certificate": "skipped",
@@ -65,10 +67,10 @@ async def test_a_deployment_that_works(service: Service, tmp_path: Path) -> None
 
     (tmp_path / "schedule.toml").write_text("nonsense = [")
     named = {"BANK_ACCOUNTS": "absent.toml", "GIVING_NOTICES": "none.toml", "WATCHLIST_SCHEDULE": "schedule.toml"}
-    for setting, file in named.items():
+    for setting, file in {**named, "AUDIT_HEADS": "schedule.toml"}.items():
         status, found = await checked(service, tmp_path, **{setting: str(tmp_path / file)})
         assert (status, found["settings"]["status"]) == (1, "failed"), found
-        assert found["settings"]["found"].startswith(f"ALMONER_{setting}: "), found
+        assert found["settings"]["found"].startswith(f"ALMONER_{setting}"), found
 
 
 async def test_everything_that_is_wrong_is_told_at_once(service: Service, tmp_path: Path) -> None:
@@ -83,12 +85,14 @@ async def test_everything_that_is_wrong_is_told_at_once(service: Service, tmp_pa
         PAGES_URL="http://pages.invalid",
         TRUSTED_PROXY="10.0.0.0/8",
         DOCUMENTS_URL=str(tmp_path / "file" / "documents"),
+        SCANNER_URL=f"clamd://{nobody}",
     )
     assert status == 1
     assert {name for name, one in found.items() if one["status"] == "failed"} == {
         "master key",
         "mail server",
         "document storage",
+        "virus scanner",
         "DNS",
     }
     assert nobody.partition(":")[2] in found["mail server"]["found"]
@@ -120,10 +124,47 @@ async def test_a_mail_server_is_met_and_a_message_sent_if_asked(service: Service
         status, found = await checked(service, tmp_path, **given)
         assert (status, found["mail server"]["found"]) == (0, f"{place}, not encrypted, no credentials")
         assert received == []
+        status, found = await checked(service, tmp_path, **{**given, "MAIL_URL": f"smtps://{place}"})
+        assert found["mail server"]["found"].endswith(f"{place} does not begin with TLS: use smtp:// for STARTTLS"), (
+            found
+        )
         status, found = await checked(service, tmp_path, "--mail-to", "ops@example.org", **given)
         assert found["mail server"]["found"].endswith("message to ops@example.org handed over"), found
         assert status == 0
     assert b"To: ops@example.org" in received[0]
+
+
+async def test_low_disk_space_and_a_copy_are_told_with_what_to_do(service: Service, tmp_path: Path) -> None:
+    status, found = await checked(service, tmp_path, DISK_RESERVE_MB="90000000")
+    assert (status, found["disk"]["found"].rpartition(" and ")[2]) == (1, "90,000,000 MB (ALMONER_DISK_RESERVE_MB)")
+    assert "deployment" not in found
+    async with service.db.write() as tx:
+        await tx.execute(
+            "update deployment set copy_reason = 'x', copy_detected_at = generation_at, written_by = "
+            "pg_current_xact_id()::text::bigint"
+        )
+    status, found = await checked(service, tmp_path)
+    assert (status, found["deployment"]["status"]) == (0, "warning"), found
+    assert "almoner release-copy" in found["deployment"]["advice"]
+
+
+async def test_an_object_store_that_is_away(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "for-tests-only")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "for-tests-only")
+    endpoint = f"http://127.0.0.1:{free_port()}"
+    status, found = await checked(service, tmp_path, DOCUMENTS_URL="s3://documents", DOCUMENTS_ENDPOINT=endpoint)
+    assert (status, found["document storage"]["status"]) == (1, "failed")
+    assert endpoint in found["document storage"]["found"]
+    assert "{" not in found["document storage"]["found"]
+
+
+async def test_a_virus_scanner_is_asked_for_an_answer(service: Service, tmp_path: Path) -> None:
+    async with clamd.running() as daemon:
+        status, found = await checked(service, tmp_path, SCANNER_URL=daemon.url)
+        assert (status, found["virus scanner"]["found"]) == (0, f"{daemon.url}: answers")
+        daemon.answer = b"UNKNOWN COMMAND"
+        status, found = await checked(service, tmp_path, SCANNER_URL=daemon.url)
+        assert (status, found["virus scanner"]["status"]) == (1, "failed"), found
 
 
 async def test_stripe_is_asked_for_the_webhook_endpoint() -> None:

@@ -1,4 +1,4 @@
-"""A server that speaks clamd's protocol (INSTREAM) and finds the harmless test virus."""
+"""A server that speaks clamd's protocol (PING, INSTREAM) and finds the harmless test virus."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -22,8 +22,12 @@ class Daemon:
         return f"clamd://127.0.0.1:{self.port}"
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Handle one scan."""
-        if await reader.readuntil(b"\0") == b"zINSTREAM\0":
+        """Handle one command."""
+        command = await reader.readuntil(b"\0")
+        if command == b"zPING\0":
+            writer.write((b"PONG" if self.answer is None else self.answer) + b"\0")
+            await writer.drain()
+        if command == b"zINSTREAM\0":
             content = b""
             while size := int.from_bytes(await reader.readexactly(4)):
                 content += await reader.readexactly(size)

@@ -1,20 +1,42 @@
 """Wrong values of settings: each is told in one sentence that says what is right, and not by who reads them."""
 
+import subprocess
+from pathlib import Path
+from typing import Final
+
 import pytest
 
 from almoner.settings import UnsafeSettings, read_settings
 
+SCRIPT: Final = Path(__file__).parents[2] / "deploy" / "systemd" / "almoner"
+
 WRONG = {
     "api_url": ("https://api.example.org:99999", "https://u:p@api.example.org", "https://api example.org",
-                "https://[::1", "https://give..example.org", "https://api.example.org\n", "https://.", "https://api.example.org:x"),
+                "https://[::1", "https://give..example.org", "https://.", "https://api.example.org:x",
+                "https://api.example.org/almoner", '"https://api.example.org"', "https://api.example.org # ours"),
+    "pages_url": ("https://give.example.org/give", "https://CHANGE-ME.example.org"),
+    "provider_url": ("http://localhost:8081/test",),
+    "documents_endpoint": ("https://key:secret@s3.example.org", "https://s3.example.org"),
+    "documents_url": ("s3:/bucket", "s3://key:secret@bucket/x", "s3://bucket?region=eu", "~/documents",
+                      "file://srv/documents", "/srv/documents#1", "s3://[::1", "//srv/documents"),
+    "stripe_fee": ("2.9 %", "290 USD:0.30", "290 usd:30", "290,USD:30"),
+    "log_level": ("trace",),
+    "public_name": ("Giving\tInc", "CHANGE-ME Foundation", "'Giving'"),
+    "disk_reserve_mb": ("256MB", "1.5", "9" * 5000),
+    "traces_share": ("1%", "nan", "-0.1"),
+    "data_dir": ("~/almoner", "'/srv/almoner'"),
+    "time_zone": ("UTC # ours",),
     "privacy_url": ("https://[::1", "https://exa mple.org", "https://example.org:0"),
-    "database_url": ("postgresql://app:x@[::1/almoner",),
-    "mail_url": ("smtp://[::1", "smtps://u:p w@h:465", "smtp://h:25\n"),
+    "database_url": ("postgresql://app:x@[::1/almoner", "postgresql://app:p/w@h/almoner",
+                     "postgresql://app:p#w@h/almoner", "postgresql://app:p?w@h/almoner",
+                     "postgresql://app:p@w@h/almoner", "postgresql://app:x@h/almoner # ours"),
+    "mail_url": ("smtp://[::1", "smtps://u:p w@h:465", "smtps://u:p/w@h", "smtps://u:p#w@h:465", "smtps://u:p?w@h",
+                 "smtps://u:p@w@h:465", "smtp://h:25/inbox", "smtp://h?x=1", "smtp://u@h:25"),
     "mail_from": ("Giving <a@example.org>, B <c@example.org>", "A <a@example.org> <c@example.org>", "a\nb@example.org"),
-    "scanner_url": ("clamd://h:99999", "clamd://h:x"),
+    "scanner_url": ("clamd://h:99999", "clamd://h:x", "clamd://h:3310/run/clamd", "clamd://u:p@h"),
     "webhook_source_addresses": ("api.example.org", "203.0.113.7;203.0.113.8", "1.2.3", "10.0.0.0/33"),
     "port": ("8080/tcp", "-1", "65535", "1e3"),
-    "metrics_token": ("short", "\u00e9" * 16, "x" * 16 + "\n"),
+    "metrics_token": ("short", "\u00e9" * 16),
     "name_match_threshold": ("0,95", "95"),
     "environment": ("Production",),
     "rejected_retention_days": ("forever", "999999999"),
@@ -28,6 +50,7 @@ def test_a_wrong_value_is_told_in_a_sentence_of_ours(name: str, value: str) -> N
     (sentence,) = refused.value.problems
     assert sentence.startswith(f"ALMONER_{name.upper()} must ")
     assert value not in sentence
+    assert "secret" not in sentence
 
 
 @pytest.mark.parametrize(
@@ -35,8 +58,11 @@ def test_a_wrong_value_is_told_in_a_sentence_of_ours(name: str, value: str) -> N
     [
         ("api_url", "http://localhost:8080"),
         ("api_url", "http://[::1]:8080/"),
-        ("pages_url", "https://give.example.org/give"),
-        ("documents_endpoint", "http://object_store:9000"),
+        ("api_url", " https://api.example.org\r\n"),
+        ("public_name", "Fund #1"),
+        ("log_level", "INFO"),
+        ("documents_url", "file:///srv/documents"),
+        ("database_url", "postgresql:///almoner?host=/run/postgresql&user=app@server"),
         ("mail_url", "smtps://user:pa%20ss@mail.example.org:465"),
         ("mail_from", '"Giving, Inc." <giving@example.org>'),
         ("webhook_source_addresses", "203.0.113.7, 2001:db8::/64"),
@@ -44,3 +70,47 @@ def test_a_wrong_value_is_told_in_a_sentence_of_ours(name: str, value: str) -> N
 )
 def test_a_right_value_is_taken(name: str, value: str) -> None:
     read_settings(**{name: value})
+
+
+def test_what_is_empty_is_not_set() -> None:
+    given = read_settings(worker_port=" ", public_name="\t", documents_url=" ", port="\n8100 ")
+    assert (given.worker_port, given.public_name, given.documents_url, given.port) == (None, "", None, 8100)
+
+
+def test_the_path_of_traces_is_added_once() -> None:
+    for value in ("http://collector:4318", "http://collector:4318/v1/traces/"):
+        assert read_settings(traces_url=value).traces_url == "http://collector:4318"
+
+
+def test_an_endpoint_belongs_to_a_bucket() -> None:
+    endpoint = "http://object_store:9000"
+    assert read_settings(documents_url="s3://bucket/x", documents_endpoint=endpoint).documents_endpoint == endpoint
+
+
+def test_the_script_for_commands_reads_settings_as_systemd_does(tmp_path: Path) -> None:
+    file = tmp_path / "almoner.env"
+    file.write_text(
+        """# A comment
+        ; another
+        BARE=Giving & <giving@example.org> $HOME `id` #1
+        SINGLE='a "b" \\ $c'
+        DOUBLE="say \\"hi\\" for \\$5"
+        QUERY=postgresql://h/almoner?sslmode=require&options='x'
+        BACKSLASH=a\\b
+        EMPTY=
+        no setting
+        LAST=z"""
+    )
+    reader = SCRIPT.read_text().partition("read_settings()")[2].partition("\n}\n")[0]
+    names = ("BARE", "SINGLE", "DOUBLE", "QUERY", "BACKSLASH", "EMPTY", "LAST")
+    command = f'read_settings(){reader}\n}}\nread_settings "$1"\n' + "".join(f'echo "${name}"\n' for name in names)
+    printed = subprocess.run(["sh", "-euc", command, "sh", file], capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines() == [
+        "Giving & <giving@example.org> $HOME `id` #1",
+        'a "b" \\ $c',
+        'say "hi" for $5',
+        "postgresql://h/almoner?sslmode=require&options='x'",
+        "ab",
+        "",
+        "z",
+    ]

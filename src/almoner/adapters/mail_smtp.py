@@ -79,11 +79,25 @@ class SmtpTransport:
     async def check(self) -> str:
         """Connect, encrypt and authenticate as for an email, without sending one. Raises the error that occurs."""
         async with asyncio.timeout(self._patience):
-            async with await self._connection() as server:
-                await server.noop()
-                encrypted = server.get_transport_info("ssl_object") is not None
+            try:
+                async with await self._connection() as server:
+                    await server.noop()
+                    encrypted = server.get_transport_info("ssl_object") is not None
+            except aiosmtplib.SMTPException as error:
+                if (advice := self._encryption_advice(str(error))) is None:
+                    raise
+                raise MailDelayed(advice) from None
         signed_in = "signed in" if self._user else "no credentials"
         return f"{self._host}:{self._port}, {'TLS' if encrypted else 'not encrypted'}, {signed_in}"
+
+    def _encryption_advice(self, text: str) -> str | None:
+        """What to set, if the error's text says that the server encrypts otherwise than the URL says."""
+        place = f"{self._host}:{self._port}"
+        if "WRONG_VERSION_NUMBER" in text:
+            return f"{place} does not begin with TLS: use smtp:// for STARTTLS"
+        if "STARTTLS extension not supported" in text:
+            return f"{place} does not offer STARTTLS: use smtps:// and the server's port for TLS, such as 465"
+        return None
 
     async def _connection(self) -> aiosmtplib.SMTP:
         async with asyncio.timeout(_SECONDS):

@@ -24,11 +24,7 @@ class ClamdScanner:
 
     async def scan(self, content: AsyncIterator[bytes]) -> str | None:
         """The name of the malware found; None if the content is clean. Raises MalwareScannerUnavailable."""
-        try:
-            async with asyncio.timeout(_PATIENCE_SECONDS):
-                answer = await self._scan_stream(content)
-        except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError) as error:
-            raise MalwareScannerUnavailable(f"the scanner gave no answer: {type(error).__name__}") from error
+        answer = await self._answer(b"zINSTREAM\0", content)
         verdict = answer.removeprefix("stream: ")
         if verdict == "OK":
             return None
@@ -36,7 +32,19 @@ class ClamdScanner:
             return verdict.removesuffix(_FOUND) or "unnamed"
         raise MalwareScannerUnavailable(f"the scanner answered: {verdict[:200]}")
 
-    async def _scan_stream(self, content: AsyncIterator[bytes]) -> str:
+    async def check(self) -> None:
+        """Raises MalwareScannerUnavailable if the daemon does not answer."""
+        if (answer := await self._answer(b"zPING\0")) != "PONG":
+            raise MalwareScannerUnavailable(f"the scanner answered: {answer[:200]}")
+
+    async def _answer(self, command: bytes, content: AsyncIterator[bytes] | None = None) -> str:
+        try:
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                return await self._exchange(command, content)
+        except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError) as error:
+            raise MalwareScannerUnavailable(f"the scanner gave no answer: {type(error).__name__}") from error
+
+    async def _exchange(self, command: bytes, content: AsyncIterator[bytes] | None) -> str:
         if self._host:
             connection = await connect_to_host(self._host, self._port)
             opened = asyncio.open_connection(sock=connection, limit=_MOST_ANSWER)
@@ -44,11 +52,12 @@ class ClamdScanner:
             opened = asyncio.open_unix_connection(self._path, limit=_MOST_ANSWER)
         reader, writer = await opened
         try:
-            writer.write(b"zINSTREAM\0")
-            async for part in content:
-                writer.write(len(part).to_bytes(4) + part)
-                await writer.drain()
-            writer.write(bytes(4))
+            writer.write(command)
+            if content is not None:
+                async for part in content:
+                    writer.write(len(part).to_bytes(4) + part)
+                    await writer.drain()
+                writer.write(bytes(4))
             await writer.drain()
             answer = await reader.readuntil(b"\0")
         finally:

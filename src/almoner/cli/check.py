@@ -9,17 +9,23 @@ import typer
 
 from almoner import deployment_probes, migrations, providers, settings, sources
 from almoner.cli import failures, local
-from almoner.cli.database import run_with_database
+from almoner.cli.database import run_with_database_state
 from almoner.kit.time import SystemClock
 from almoner.nonprofits.registers import checks as registers_checks
 from almoner.platform.business_clock import BusinessClock
 from almoner.platform.crypto import Vault
 from almoner.platform.database import inspection, pooler_check
+from almoner.platform.database.copy_detection import LIVE_VERDICTS, CopyFinding
+from almoner.platform.database.transactions import Database
 from almoner.platform.observability import selfcheck
 from almoner.platform.observability.deployment_checks import CheckResult, Probe, Status, run_probes
 from almoner.screening.watchlists import checks as watchlists_checks
 from almoner.settings import Settings
 
+_FILE_ADVICE: Final = "Correct the file, or give the account of the service permission to read the file."
+_COPY_ADVICE: Final = (
+    "Nothing is sent, paid or deleted until you run `almoner release-copy`. See docs/runbooks/backup.md."
+)
 _CLOCK_WARNS: Final = 2.0
 _CLOCK_FAILS: Final = 30.0
 _DATA: Final = (*registers_checks.checks, *watchlists_checks.checks)
@@ -62,18 +68,14 @@ async def _all(given: Settings, mail_to: str | None) -> list[CheckResult]:
     clock = BusinessClock(SystemClock())
 
     async def unknown() -> list[CheckResult]:
-        return [
-            CheckResult("settings", "warning", sentence, "Correct or remove it.")
-            for sentence in settings.unknown_settings()
-        ] + [
-            CheckResult(
-                "settings",
-                "failed",
-                sentence,
-                "Correct the file, or give the account of the service permission to read the file.",
-            )
-            for sentence in _unusable_files(given, clock)
-        ] or [CheckResult("settings", "ok", "complete, and none is unknown")]
+        found: list[tuple[Status, str, str]] = [
+            *(("warning", one, "Correct or remove it.") for one in settings.unknown_settings()),
+            *(("failed", one, _FILE_ADVICE) for one in _unusable_files(given, clock)),
+            *(("failed", one, "") for one in _unusable_folders(given)),
+        ]
+        return [CheckResult("settings", status, one, advice) for status, one, advice in found] or [
+            CheckResult("settings", "ok", "complete, and none is unknown")
+        ]
 
     async def database() -> list[CheckResult]:
         try:
@@ -112,6 +114,15 @@ def _unusable_files(given: Settings, clock: BusinessClock) -> list[str]:
         except settings.UnsafeSettings as unsafe:
             problems += unsafe.problems
     return problems
+
+
+def _unusable_folders(given: Settings) -> list[str]:
+    """The problems of folders that the settings name; the folder of documents has a check of its own."""
+    try:
+        local.ensure_folders(given.model_copy(update={"documents_url": None}), "worker")
+    except settings.UnsafeSettings as unsafe:
+        return unsafe.problems
+    return []
 
 
 def _describe_database(settings: Settings, report: inspection.DatabaseReport) -> list[CheckResult]:
@@ -155,9 +166,16 @@ def _data_results(results: list[CheckResult]) -> list[CheckResult]:
     """Run the self-checks of registers and watch lists. They are skipped if the database cannot be used."""
     if any(one.name in ("database", "database rights", "master key") and one.status == "failed" for one in results):
         return [CheckResult("registers and watch lists", "skipped", "the database cannot be used")]
-    outcome = run_with_database(lambda database: selfcheck.run_selfcheck(database, _DATA))
+
+    async def look(database: Database, found: CopyFinding) -> tuple[selfcheck.SelfcheckOutcome, str]:
+        return await selfcheck.run_selfcheck(database, _DATA), found.verdict
+
+    outcome, verdict = run_with_database_state(look)
+    copies = []
+    if verdict not in LIVE_VERDICTS:
+        copies = [CheckResult("deployment", "warning", f"this database is treated as a copy: {verdict}", _COPY_ADVICE)]
     broken = [
         CheckResult(one.check.name, "warning", ", ".join(one.examples), f"{one.check.advice}.")
         for one in outcome.findings
     ]
-    return broken or [CheckResult("registers and watch lists", "ok", "none is too old")]
+    return copies + (broken or [CheckResult("registers and watch lists", "ok", "none is too old")])

@@ -114,7 +114,7 @@ def _explain_file_error(error: OSError) -> str | None:
     if isinstance(error, PermissionError) or error.errno == errno.EROFS:
         return (
             f"{error.filename} cannot be read or written by this account ({error.strerror}): use a path that it has "
-            "access to, run as the owner, or set ALMONER_DATA_DIR."
+            "access to (for Almoner's own files: ALMONER_DATA_DIR), or run as the owner."
         )
     return None
 

@@ -20,6 +20,7 @@ from almoner.platform.crypto import MASTER_KEY_BYTES
 from almoner.platform.database import postgres
 from almoner.platform.jobs.processes import Role
 from almoner.settings import PREFIX, Settings, UnsafeSettings
+from almoner.settings_values import documents_path
 
 _OWNER_ROLE = "almoner_owner"
 DATABASE = "almoner"
@@ -68,8 +69,8 @@ def ensure_folders(settings: Settings, role: Role) -> None:
         folders["AUDIT_HEADS"] = settings.audit_heads
     if settings.status_dir is not None and role != "server":
         folders["STATUS_DIR"] = settings.status_dir
-    if settings.documents_url and "://" not in settings.documents_url:
-        folders["DOCUMENTS_URL"] = Path(settings.documents_url)
+    if (documents := documents_path(settings.documents_url)) is not None:
+        folders["DOCUMENTS_URL"] = documents
     problems = []
     for name, folder in folders.items():
         try:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from almoner.kit.errors import Problem
 from almoner.platform.deployment import Deployment
 from almoner.platform.jobs.wakeup import wait_until_set
 from almoner.platform.observability.telemetry import Telemetry
@@ -53,10 +54,16 @@ async def run_probes(probes: Sequence[NamedProbe]) -> AsyncIterator[CheckResult]
 def describe_error(error: BaseException) -> str:
     """The error and its causes, on one line."""
     cause = error.__cause__
-    own = " ".join(str(error).split())[:400]
     if cause is None:
-        return f"{type(error).__name__}: {own}"
-    return f"{own or type(error).__name__} ({type(cause).__name__}: {' '.join(str(cause).split())[:400]})"
+        return f"{type(error).__name__}: {_one_line(error)}"
+    if isinstance(error, Problem):  # its text is for API callers
+        return describe_error(cause)
+    return f"{_one_line(error) or type(error).__name__} ({type(cause).__name__}: {_one_line(cause)})"
+
+
+def _one_line(error: BaseException) -> str:
+    """The error's text, without the structures that the object store's library adds."""
+    return " ".join(str(error).split()).partition(" Debug source:")[0][:400]
 
 
 class DependencyMonitor:
