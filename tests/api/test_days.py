@@ -23,7 +23,7 @@ async def in_new_york(empty_database: TestDatabase) -> AsyncIterator[Service]:
         yield made
 
 
-async def test_a_gift_of_new_years_eve_is_one_of_the_old_year(in_new_york: Service) -> None:
+async def test_a_gift_of_new_years_eve_is_one_of_the_old_year_and_forms_name_the_zone(in_new_york: Service) -> None:
     service = in_new_york
     service.clock.advance_to(NEW_YEARS_EVE)
     api = service.client((await service.tenant()).secret)
@@ -36,6 +36,10 @@ async def test_a_gift_of_new_years_eve_is_one_of_the_old_year(in_new_york: Servi
     link = next(word for word in receipt["text"].split() if "/gift?token=" in word)
     shown = await Browser(service.app, "http://localhost").open(link)
     assert "December 31, 2026" in shown.text
+    invite = data(await api.post("/v1/validation-invites", {"language": "de"}))
+    applying = await Browser(service.app, "http://localhost").open(invite["url"])
+    assert "Nordamerikanische Ostküstenzeit" in applying.text
+    assert "UTC" not in applying.text
 
 
 @pytest.mark.parametrize("name", ["", "Mars/Olympus", "America", "europe", "../UTC", "/etc/localtime", "right/UTC"])

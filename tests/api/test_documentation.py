@@ -39,6 +39,7 @@ def client_of(service: Service, site: Path, markdown: Path) -> httpx.AsyncClient
 async def test_a_built_site_is_served_from_its_files(service: Service, site: Path) -> None:
     async with client_of(service, site, site / "none") as http:
         assert (await http.get("/docs")).headers["location"] == "/docs/"
+        assert (await http.get("/llms.txt")).headers["location"] == "/docs/llms.txt"
         assert (await http.get("/docs/")).text == "<h1>Front</h1>"
         assert (await http.get("/docs/guides")).headers["location"] == "/docs/guides/"
         found = await http.get("/docs/guides/")

@@ -30,11 +30,13 @@ async def test_an_invite_expires_before_its_time_and_once(service: Service, api:
 
 async def test_a_receiver_fails_for_a_day_and_for_five(service: Service, api: Client) -> None:
     made = data(await api.post("/v1/webhook-subscriptions", {"url": "http://127.0.0.1:9/h", "events": ["*"]}))
-    assert (await simulate(api, made["id"], "fail"))["status"] == "active"
+    failing = await simulate(api, made["id"], "fail")
+    assert (failing["status"], failing["health"], failing["failingSince"] is None) == ("active", "failing", False)
     suspended = await simulate(api, made["id"], "suspend")
     assert (suspended["status"], suspended.get("secret")) == ("suspended", None)
     assert (await refused(api, made["id"], "fail"))[0] == "webhook_subscription/invalid_state"
-    assert len(await told(service, api, "webhook_subscription.failing")) == 1
+    (warned,) = await told(service, api, "webhook_subscription.failing")
+    assert {**failing, "secret": None} == warned
     assert len(await told(service, api, "webhook_subscription.suspended")) == 1
 
 

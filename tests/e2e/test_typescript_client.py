@@ -77,7 +77,7 @@ async def test_a_gift_its_delivery_its_refund_and_an_invite(sandbox: Running, ty
     assert with_version.endswith(f"without /v1, not {sandbox.base_url}/v1")
     assert no_answer.startswith("No answer from http://127.0.0.1:9: ")
     assert no_id == "The identifier after /v1/donations/ is empty"
-    assert not seen["keyIsLogged"]
+    assert (seen["keyIsLogged"], seen["secretIsLogged"]) == (False, False)
 
 
 async def test_every_call_its_errors_long_lists_lost_connections_and_webhooks(

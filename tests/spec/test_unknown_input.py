@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from almoner.platform.http.requests import find_raw_problems
 from tests.support.client import Client
 from tools.shared_parts import with_shared_parts
 
@@ -18,6 +19,7 @@ OPERATIONS = {
     for method, operation in item.items()
 }
 Place = tuple[str | int, ...]
+JSON_TYPE = {"Content-Type": "application/json"}
 
 
 def resolved(schema: dict[str, Any]) -> dict[str, Any]:
@@ -82,7 +84,11 @@ async def test_a_parameter_that_a_call_does_not_have_is_refused_with_the_nearest
     method, path, operation = OPERATIONS[name]
     known = [one["name"] for one in operation["parameters"] if one["in"] == "query"]
     sent = {"zzqx": "1", "utm_source": "mail", **{f"{one.removesuffix('[]').lower()}_": "x" for one in known}}
-    reasons = await refused(api, method, address(operation, path), params=sent)
+    single = [one for one in known if not one.endswith("[]")]
+    again = [(one, "x") for one in single for _ in range(2)]
+    reasons = await refused(api, method, address(operation, path), params=[*sent.items(), *again])
+    for one in single:
+        assert f"query.{one} must be given once" in reasons
     assert "query.zzqx is not a parameter of this call" in reasons
     assert "query.utm_source is not a parameter of this call" in reasons
     for one in known:
@@ -102,6 +108,11 @@ async def test_a_member_that_a_call_does_not_have_is_refused_at_every_depth(name
     if media_type == "multipart/form-data":
         field = list(schema["properties"])[-1]
         types = schema["properties"][field]["description"].removeprefix("The file: ").split("; ")[0].split(", ")
+        file = (field, ("proof", b"x", types[0]))
+        reasons = await refused(
+            api, method, address(operation, path), files=[("zzqx", (None, "1")), ("zzqx", (None, "2")), file]
+        )
+        assert "body.zzqx must be given once" in reasons
         sent = {"files": {field: ("proof", b"x", types[0])}, "data": {"zzqx": "1"}}
         reasons = await refused(api, method, address(operation, path), **sent)
         assert "body.zzqx is not a member of this call" in reasons
@@ -110,13 +121,62 @@ async def test_a_member_that_a_call_does_not_have_is_refused_at_every_depth(name
         known = [one for one in found["properties"] if not isinstance(one, int)]
         wrong = {f"{one.upper()}_": 1 for one in known}
         where = ".".join(["body", *map(str, place)])
+        body = json.dumps(around(place, {"zzqx": 1, **wrong})).replace('"zzqx"', '"zzqx": 0, "zzqx"')
         reasons = await refused(
-            api, method, address(operation, path), json=around(place, {"zzqx": 1, **wrong}), params={"zzqx": "1"}
+            api, method, address(operation, path), content=body, headers=JSON_TYPE, params={"zzqx": "1"}
         )
+        assert f"{where}.zzqx must be given once" in reasons
         assert "query.zzqx is not a parameter of this call" in reasons  # all at once
         assert f"{where}.zzqx is not a member of this call" in reasons
         for one in known:
             assert f"{where}.{one.upper()}_ is not a member of this call; did you mean {one}?" in reasons
+
+
+def closed(schema: dict[str, Any]) -> str | None:
+    """A value that the parameter's closed list, countries or kind of id does not have."""
+    found = resolved(schema)
+    options = [resolved(option) for option in (found, found.get("items", {}), *found.get("anyOf", ()))]
+    if any("enum" in option or option.get("type") == "boolean" for option in options):
+        return "zzqx"
+    if any(option.get("pattern") == "^[A-Z]{3}$" for option in options):
+        return "ZZZ"
+    if any("x-id-type" in option for option in options):
+        return OTHER_ID
+    return None
+
+
+ID_LISTS = {"category[]", "notCategory[]", "tags[]", "notTags[]", "configurationIds[]", "organisationIds[]",
+            "validationRequestIds[]"}  # fmt: skip
+OTHER_ID = "sandbox_registry_00000000000000000000000000"
+CLOSED = [
+    (name, parameter["name"], value)
+    for name, (_, _, operation) in OPERATIONS.items()
+    for parameter in operation["parameters"]
+    if parameter["in"] == "query"
+    and (value := closed(parameter["schema"]) or (OTHER_ID if parameter["name"] in ID_LISTS else None))
+]
+
+
+@pytest.mark.parametrize(("name", "parameter", "value"), CLOSED)
+async def test_a_value_of_no_closed_list_is_refused_by_name(name: str, parameter: str, value: str, api: Client) -> None:
+    method, path, operation = OPERATIONS[name]
+    required = {"countryCode": "USA"} if name == "listRegistries" else {}
+    reasons = await refused(api, method, address(operation, path), params={**required, parameter: value})
+    assert len(reasons) == 1
+    assert reasons[0].startswith(f"query.{parameter}"), reasons
+
+
+def test_escapes_and_nested_members_are_found_however_they_are_written() -> None:
+    for text, reasons in {
+        '{"a": 1, "\\u0061": 2}': ["body.a must be given once"],
+        '{"a" : {"b":[{"c":1},{"c":2,"c":3}]}}': ["body.a.b.1.c must be given once"],
+        '{"a": [{"b": 1}, {"b": 2}], "c": {"a": "b"}}': [],
+        '{"a\\"": 1, "a\\"": 2, "\\\\": 1}': ['body.a" must be given once'],
+        '{",": 1, ":a": 2, ":a": 3}': ["body.:a must be given once"],
+        '{"a": "x\\u0000", "a": 1}': ["body.a must be given once", "body.a must not hold NUL characters"],
+        '{"a": 1, "a"': [],  # the validator's to refuse
+    }.items():
+        assert find_raw_problems(text.encode()) == reasons
 
 
 READ_ONLY = [
@@ -163,7 +223,7 @@ async def test_the_nearest_name_is_one_that_people_would_mean(api: Client) -> No
 
 async def test_a_body_of_a_call_that_takes_none_is_empty(api: Client) -> None:
     for empty in (b"", b"{}", b" {} ", b"null"):
-        answer = await api.request("GET", "/v1/donations", content=empty, headers={"Content-Type": "application/json"})
+        answer = await api.request("GET", "/v1/donations", content=empty, headers=JSON_TYPE)
         assert answer.status_code == 200, answer.text
     reasons = await refused(api, "GET", "/v1/donations", json={"email": "ada@example.org"})
     assert reasons == ["body.email is not a member of this call"]

@@ -75,8 +75,9 @@ class ShownHtml(HTMLParser):
             self.blocks.append("")
 
     def handle_data(self, data: str) -> None:
-        """Collect the text."""
-        self.blocks[-1] += data
+        """Collect the text; a style sheet is none."""
+        if self.cdata_elem != "style":
+            self.blocks[-1] += data
 
     def links(self, own: str) -> Iterator[str]:
         """Everything that becomes a link, except this URL where it is shown in full."""

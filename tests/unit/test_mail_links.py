@@ -30,6 +30,7 @@ from almoner.platform.crypto import Vault
 from almoner.platform.deployment import BaseUrls, Deployment
 from almoner.platform.outbound.mail import Mail
 from almoner.platform.outbound.mail_rendering import MailRenderer
+from almoner.platform.pages.formats import format_money
 from almoner.platform.pages.translations import LOCALE_FOLDER, TranslationCatalogues
 from almoner.validation.applications.form.notifications import NotificationKind
 from tests.architecture.sources import PACKAGE
@@ -339,6 +340,10 @@ PARTS = st.sampled_from(
         "\u200d",
         "\u2060",
         "\u202e",
+        "\u200f",
+        "\u2067",
+        "\u2069",
+        "\u00a0",
         "\u0301",
     ]
 )
@@ -354,9 +359,39 @@ def test_no_text_has_a_link_when_it_is_defused(typed: str) -> None:
 def test_defusing_adds_what_is_not_seen_and_nothing_more_the_second_time(typed: str) -> None:
     once = defuse_links(typed)
     assert defuse_links(once) == once
-    assert [sign for sign in once if sign.isprintable()] == [
-        " " if sign.isspace() else sign for sign in typed if sign.isprintable() or sign.isspace()
-    ]
+    assert _seen(once) == _seen(typed)
+
+
+def _seen(text: str) -> list[str]:
+    return [" " if sign.isspace() else sign for sign in text if sign.isprintable() or sign.isspace()]
+
+
+@given(TYPED)
+def test_what_is_typed_ends_no_isolation_of_ours_and_turns_nothing_around(typed: str) -> None:
+    depth = 0
+    for sign in defuse_links(typed):
+        assert sign not in "\u202a\u202b\u202c\u202d\u202e"
+        depth += (sign in "\u2066\u2067\u2068") - (sign == "\u2069")
+        assert depth >= 0
+    assert depth == 0
+
+
+@pytest.mark.parametrize("tag", ["ar", "he"])
+@pytest.mark.parametrize("currency", ["USD", "EUR", "ILS", "GBP"])
+def test_amounts_from_right_to_left_keep_their_direction(tag: str, currency: str) -> None:
+    language = CATALOGUES.language(tag)
+    amount = format_money(123450, currency, language.locale)
+    renderer, template = _renderer("giving/receipts/mails/receipt")
+    facts = {**receipts("Martha\u2019s Table (DC)")[0], "amount": amount, "facts": [("receipt.donor", amount)]}
+    brand = renderer.own_brand()
+    made = renderer.render_mail(
+        template, language, {"link": OWN, **facts}, brand=brand, key="k", at=AT, partner=None, to="ada@example.org"
+    )
+    alone = f"\u2068{amount}\u2069"
+    assert alone in made.subject
+    assert made.text.count(alone) == 2
+    assert f"<bdi>{amount}</bdi>" in made.html
+    assert "\u2068Martha\u2019s Table (DC)\u2069" in made.subject
 
 
 @given(

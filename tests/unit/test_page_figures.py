@@ -184,6 +184,21 @@ def test_h9_a_sign_with_letters_keeps_its_direction_from_right_to_left(
 
 
 @pytest.mark.parametrize(
+    ("language", "zone", "name"),
+    [
+        ("de", "Europe/Berlin", "MESZ"),
+        ("en", "America/Sao_Paulo", "Brasilia Time"),
+        ("ja", "America/New_York", "アメリカ東部時間"),
+        ("ar", "Europe/Berlin", "توقيت وسط أوروبا"),
+        ("fr", "UTC", "UTC"),
+    ],
+)
+def test_h9_the_zone_of_a_moment_has_the_name_of_the_language(language: str, zone: str, name: str) -> None:
+    at = datetime(2026, 3, 31, 23, 30, tzinfo=UTC)
+    assert formats.format_timestamp(at, Locale.parse(language), ZoneInfo(zone)).endswith(f" {name}")
+
+
+@pytest.mark.parametrize(
     ("zone", "shown"),
     [
         ("UTC", "March 31, 2026 at 11:30 PM UTC"),

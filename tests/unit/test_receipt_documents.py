@@ -286,6 +286,8 @@ async def test_names_from_right_to_left_have_every_letter(name: str) -> None:
         ("A\nB\tC\x00", "A B C"),
         ("葛\U000e0100城", "葛城"),
         ("Zo\u00eb \U0001f600", "Zo\u00eb [U+1F600]"),
+        ("\U0001d4d0\U0001d4ed\U0001d4ea \u2163", "Ada IV"),
+        ("\ufe8e\ufea3\ufee4\ufeaa", "\u0627\u062d\u0645\u062f"),
     ],
 )
 def test_what_no_font_shows_is_written_by_its_number(name: str, shown: str) -> None:

@@ -4,6 +4,7 @@ export const VERSION = "0.1.0";
 const TRIED_AGAIN = new Set([408, 429, 500, 502, 503, 504]);
 const IN_PROGRESS = "idempotency/original_call_in_progress";
 const LONGEST_WAIT = 60;
+const INSPECTED = Symbol.for("nodejs.util.inspect.custom");
 
 /** A file: a Blob or File, or its bytes with a name. `almoner-client/node` has `fromPath` and `fromStream`. */
 export type Upload = Blob | { data: Blob | Uint8Array<ArrayBuffer> | ArrayBuffer; name: string; type?: string };
@@ -288,7 +289,15 @@ function dataOf(answer: unknown): object {
 
 function remember<T extends object>(answer: T, requestId: string | null): T {
   if (requestId !== null) requestIds.set(answer, requestId);
+  if ("secret" in answer && typeof answer.secret === "string") {
+    Object.defineProperty(answer, INSPECTED, { value: withoutSecret, enumerable: false });
+  }
   return answer;
+}
+
+/** What `console.log` of Node, Bun and Deno shows of a record: who logs it does not log its secret. */
+function withoutSecret(this: object, _depth: number, options: object, inspect: (value: object, options: object) => string) {
+  return inspect({ ...this, secret: "***" }, options);
 }
 
 function failure(error: unknown, key: string | undefined, baseUrl: string): ApiConnectionError {

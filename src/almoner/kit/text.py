@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final
 
@@ -18,6 +18,12 @@ _UNSEEN_MARKS: Final = frozenset(
 _SEEN_FORMATS: Final = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2")
 """Signs of numbers, verses and abbreviations that count as formats and are seen."""
 _WORD_JOINER: Final = "\u2060"
+_UNBROKEN_SPACES: Final = "\u00a0\u202f"
+_PLAIN_SPACES: Final = str.maketrans(dict.fromkeys(_UNBROKEN_SPACES, " "))
+_ISOLATIONS: Final = "\u2066\u2067\u2068"
+_END_OF_ISOLATION: Final = "\u2069"
+_DIRECTIONS: Final = frozenset(f"\u061c\u200e\u200f{_ISOLATIONS}{_END_OF_ISOLATION}")
+"""Marks of direction and isolations, which move nothing outside themselves; embeddings and overrides do."""
 _DOT: Final = r"[.\u2024\u3002\ufe52\uff0e\uff61]"
 _FOREIGN: Final = r"[^\x00-\x7f\s\xab\xbb\u2010-\u205e\u3001-\u3003\u3008-\u3011]"
 """Neither ASCII nor punctuation that follows a full stop, such as a closing quotation mark."""
@@ -200,13 +206,44 @@ def defuse_links(text: str) -> str:
     """The text made safe for emails: nothing in it becomes a link.
 
     Word joiners, which are neither seen nor read out, part what programs that show mails would take for an address or a
-    telephone number. What is none stays as it is: figures, times, ``e.V.``, and a full stop before a space.
+    telephone number. What is none stays as it is: figures, times, ``e.V.``, and a full stop before a space. So do the
+    direction marks of amounts in Arabic and Hebrew; what turns the writing around, or would end an isolation of ours,
+    goes.
     """
-    line = "".join(" " if c.isspace() else c for c in text)
-    seen = "".join(c for c in line if unicodedata.category(c) not in _STEERING or c in _JOINERS)
-    seen = _PHONE.sub(lambda number: _WORD_JOINER.join(number[0]), seen)
-    parted = _LINKING.sub(f"{_WORD_JOINER}\\g<0>{_WORD_JOINER}", seen)
-    return parted.replace(_WORD_JOINER * 2, _WORD_JOINER)
+    seen = ""
+    marks: list[tuple[int, str]] = []  # each with its place in what is seen
+    for sign in text:
+        if sign in _DIRECTIONS:
+            marks.append((len(seen), sign))
+        elif sign.isspace():
+            seen += sign if sign in _UNBROKEN_SPACES else " "
+        elif unicodedata.category(sign) not in _STEERING or sign in _JOINERS:
+            seen += sign
+    spaced = seen.translate(_PLAIN_SPACES)
+    parted = [place for found in _LINKING.finditer(spaced) for place in found.span()]
+    parted += [place for found in _PHONE.finditer(spaced) for place in range(found.start() + 1, found.end())]
+    added = dict.fromkeys(parted, _WORD_JOINER)
+    for place, sign in reversed(_harmless_directions(seen, marks)):
+        added[place] = sign + added.get(place, "")
+    return "".join(added.get(place, "") + seen[place : place + 1] for place in range(len(seen) + 1))
+
+
+def _harmless_directions(seen: str, marks: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The marks, in order, that part nothing a program would link, and isolations that begin and end."""
+    kept: set[int] = set()
+    begun: list[int | None] = []
+    for at, (place, sign) in enumerate(marks):
+        around = seen[max(place - 1, 0) : place + 1]
+        harmless = place in (0, len(seen)) or around[0].isalnum() or around[0].isspace() or around[1].isspace()
+        if sign in _ISOLATIONS:
+            begun.append(at if harmless else None)
+        elif sign == _END_OF_ISOLATION:
+            start = begun.pop() if begun else None
+            if start is not None and harmless:
+                kept |= {start, at}
+        elif harmless:
+            kept.add(at)
+    return [marks[at] for at in sorted(kept)]
 
 
 def to_one_line(text: str) -> str:

@@ -17,7 +17,7 @@ _Step = Callable[[Tx, Partner, UUID], Awaitable[None]]
 
 def simulated_receiver_actions(db: Database) -> SimulatedActions:
     """Simulated failures of a receiver: ``fail`` after a day, ``suspend`` after five. Raises NotFound, Suspended."""
-    steps: dict[str, _Step] = {"fail": subscriptions.notify_partner_of_failures, "suspend": subscriptions.suspend}
+    steps: dict[str, _Step] = {"fail": subscriptions.fail_for_a_day, "suspend": subscriptions.suspend}
     return {("webhooksubscription", action): _action_of(db, step) for action, step in steps.items()}
 
 

@@ -55,4 +55,5 @@ console.log(JSON.stringify({
   invite: invite.url,
   messages,
   keyIsLogged: logged.some((text) => text.includes(apiKey)),
+  secretIsLogged: inspect([subscription], { depth: 9 }).includes(subscription.secret.slice(6)),
 }));

@@ -33,3 +33,10 @@ def currency_of(country_code: str) -> str | None:
     """The country's currency, None for an unknown country."""
     country = COUNTRIES.get(country_code)
     return country.currency if country else None
+
+
+def ensure_country_code(code: str) -> str:
+    """The three-letter code. Raises ValueError for one that no country has."""
+    if code not in COUNTRIES:
+        raise ValueError(f"'{code}' is not the code of a country; GET /v1/countries lists them")
+    return code

@@ -6,12 +6,13 @@ from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
 import msgspec
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 from almoner.kit.errors import IncorrectParams
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.nonprofits.categories.domain import Attribute, Category
+from almoner.nonprofits.countries.domain import ensure_country_code
 from almoner.nonprofits.organisations.domain import (
     Branding,
     ChangeKind,
@@ -68,7 +69,7 @@ class OrganisationsQuery(PageQuery):
     page: PageNumber | None = Field(
         None, description="A numbered page instead of a cursor, within the first 1,000 results."
     )
-    country_code: CountryCode | None = None
+    country_code: Annotated[CountryCode, AfterValidator(ensure_country_code)] | None = None
     registry_id: str | None = Field(
         None,
         max_length=100,

@@ -1,8 +1,11 @@
 """Registries on the wire (settled 4 and 8)."""
 
-from pydantic import Field
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
 
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
+from almoner.nonprofits.countries.domain import ensure_country_code
 from almoner.nonprofits.registries.domain import Registry
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.wire import CountryCode, ResponseRecord, UnpagedQuery
@@ -11,7 +14,9 @@ from almoner.platform.http.wire import CountryCode, ResponseRecord, UnpagedQuery
 class RegistriesQuery(UnpagedQuery):
     """The country whose registries are asked for."""
 
-    country_code: CountryCode = Field(description="Three-letter country code.")
+    country_code: Annotated[CountryCode, AfterValidator(ensure_country_code)] = Field(
+        description="Three-letter country code."
+    )
 
 
 class RegistrySourceResponse(ResponseRecord):

@@ -55,10 +55,18 @@ class DocumentationPages:
 
     def routes(self) -> list[Route]:
         """Starlette routes."""
-        return [Route(PREFIX, self._to_front), Route(f"{PREFIX}/{{path:path}}", self.show)]
+        return [
+            Route(PREFIX, self._to_front),
+            Route("/llms.txt", self._to_list),
+            Route(f"{PREFIX}/{{path:path}}", self.show),
+        ]
 
     async def _to_front(self, _: Request) -> Response:
         return RedirectResponse(f"{PREFIX}/", 308)
+
+    async def _to_list(self, _: Request) -> Response:
+        """Where assistants look for a list of pages (llmstxt.org); its links are relative to /docs/."""
+        return RedirectResponse(f"{PREFIX}/llms.txt", 308)
 
     async def show(self, request: Request) -> Response:
         """One page or file."""

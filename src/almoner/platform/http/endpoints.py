@@ -15,6 +15,7 @@ returns the response: a ``ResponseRecord``, a ``ListResponse``, a ``RawResponse`
 """
 
 import inspect
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -281,12 +282,16 @@ class QueryReader:
         return shown[:_LONGEST_LOGGED]
 
     def problems(self, pairs: Sequence[tuple[str, str]]) -> list[str]:
-        """A sentence for each unknown parameter."""
+        """A sentence for each unknown parameter, and for each that is given again and is no list."""
         unknown = dict.fromkeys(name for name, _ in pairs if name not in self.names)
-        return [parameter_sentence(name, self.aliases) for name in unknown]
+        single = Counter(alias for alias, many in (self.names.get(name, ("", True)) for name, _ in pairs) if not many)
+        return [
+            *(parameter_sentence(name, self.aliases) for name in unknown),
+            *(f"query.{name} must be given once" for name, count in single.items() if count > 1),
+        ]
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> dict[str, object]:
-        """Text values by field; the last one wins unless the field is a list."""
+        """Text values by field; ``problems`` reports what is given twice and is no list."""
         values: dict[str, object] = {}
         for name, value in pairs:
             if (known := self.names.get(name)) is None:

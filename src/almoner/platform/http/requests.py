@@ -1,7 +1,9 @@
 """Reads a request's body up to a limit and validates query and body, reporting all problems together."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -24,6 +26,11 @@ _MAX_PARAMETERS: Final = 200
 MAX_JSON_VALUES: Final = 20_000
 """The maximum number of values in a body: each takes fifty bytes or more in memory, and a sentence if invalid."""
 _SEPARATORS: Final = b",[{"
+_STRINGS: Final = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"?(?:[ \t\r\n]*+(:))?', re.DOTALL)
+"""The strings of a JSON text, each read once, and whether a colon follows."""
+_MAX_QUOTES: Final = 4 * (MAX_JSON_VALUES + 1)
+"""Of the names and values of a body."""
+_SHOWN: Final = 100
 _NOTHING: Final = (b"", b"{}", b"null")
 """Accepted bodies of calls without a body."""
 
@@ -110,7 +117,7 @@ def validate_request(
             arguments["body"] = body
         return uploaded.fingerprint
     if endpoint.body is not None or raw.strip() not in _NOTHING:
-        reasons.extend(_nul_reasons(raw))
+        reasons.extend(find_raw_problems(raw))
         try:
             model = endpoint.body or RequestBody
             body = model.__pydantic_validator__.validate_json(clean_json(raw, model.raw_texts) or b"{}")
@@ -207,21 +214,62 @@ def _read_query(request: ApiRequest) -> list[str]:
     return [f"query.{name} must not hold NUL characters" for name in held]
 
 
-def _nul_reasons(raw: bytes) -> list[str]:
-    """PostgreSQL text cannot contain NUL; reported here so that the caller learns which field it is in."""
-    if b"\\u0000" not in raw:
-        return []
+class _Repeated(list[tuple[str, object]]):
+    """The members of a JSON object that names one of them twice."""
 
-    def walk(value: object, place: str) -> list[str]:
-        if isinstance(value, str):
-            return [f"{place} must not hold NUL characters"] if "\x00" in value else []
-        if isinstance(value, dict):
-            return [found for key, item in value.items() for found in walk(key, place) + walk(item, f"{place}.{key}")]
-        if isinstance(value, list):
-            return [found for index, item in enumerate(value) for found in walk(item, f"{place}.{index}")]
+
+def find_raw_problems(raw: bytes) -> list[str]:
+    """What validation does not see: repeated members, and NUL, which PostgreSQL text cannot contain.
+
+    Of two values of one name, each reader takes the one it likes (RFC 8259): a proxy would check the first one, and we
+    would take the last.
+    """
+    if b"\\u0000" not in raw and not _may_repeat_members(raw):
         return []
+    repeated: list[_Repeated] = []
+
+    def members(pairs: list[tuple[str, object]]) -> object:
+        if len(held := dict(pairs)) == len(pairs):
+            return held
+        repeated.append(_Repeated(pairs))
+        return repeated[-1]
 
     try:
-        return walk(json.loads(raw), "body")  # as lenient about numbers as the validator
+        sent = json.loads(raw, object_pairs_hook=members)  # as lenient about numbers as the validator
+        return list(_walk(sent, "body")) if repeated or b"\\u0000" in raw else []
     except (ValueError, RecursionError):
         return []  # the validator reports invalid JSON
+
+
+def _walk(value: object, place: str) -> Iterator[str]:
+    if isinstance(value, str):
+        if "\x00" in value:
+            yield f"{place} must not hold NUL characters"
+        return
+    members: Iterable[tuple[str | int, object]] = ()
+    if isinstance(value, _Repeated):
+        members = value
+        names = Counter(name for name, _ in value)
+        yield from (f"{place}.{name[:_SHOWN]} must be given once" for name in names if names[name] > 1)
+    elif isinstance(value, dict):
+        members = value.items()
+    elif isinstance(value, list):
+        members = enumerate(value)
+    for name, item in members:
+        yield from _walk(name, place)
+        yield from _walk(item, f"{place}.{str(name)[:_SHOWN]}")
+
+
+def _may_repeat_members(raw: bytes) -> bool:
+    """Whether one name stands twice in a body, be it in two objects; the strings of most bodies all differ."""
+    if raw.count(b'"') - raw.count(b'\\"') > _MAX_QUOTES:
+        return False  # no JSON of so few values has so many strings
+    if b"\\" in raw:
+        names = [name for name, colon in _STRINGS.findall(raw) if colon]
+        return len(set(names)) < len(names) or any(b"\\" in name for name in names)
+    parts = raw.split(b'"')
+    strings = parts[1::2]
+    if len(set(strings)) == len(strings):
+        return False
+    names = [name for name, after in zip(strings, parts[2::2], strict=False) if after.lstrip().startswith(b":")]
+    return len(set(names)) < len(names)

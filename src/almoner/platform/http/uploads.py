@@ -10,7 +10,7 @@ from python_multipart.exceptions import MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.types import Receive
 
-from almoner.kit.errors import ContentTooLarge
+from almoner.kit.errors import ContentTooLarge, IncorrectParams
 from almoner.platform.files.uploads.problems import (
     ContentTypeError,
     FileIsMissing,
@@ -19,6 +19,7 @@ from almoner.platform.files.uploads.problems import (
     TooManyFiles,
 )
 
+_SHOWN: Final = 100
 OVERHEAD: Final = 64 * 1024
 """The maximum size of a body beyond its file (settled 1)."""
 _MAX_PARTS: Final = 20
@@ -129,6 +130,8 @@ class _Collector:
         """Check a part's headers, so that unaccepted parts are refused before their content."""
         part = self.parts[-1]
         if part.filename is None:
+            if any(other.filename is None and other.name == part.name for other in self.parts[:-1]):
+                raise IncorrectParams(f"body.{part.name[:_SHOWN]} must be given once")
             return
         if sum(other.filename is not None for other in self.parts) > 1:
             raise TooManyFiles
@@ -192,7 +195,7 @@ async def receive_upload(source: Receive, headers: Mapping[str, str], declared: 
         return ReceivedUpload(uploaded)
     except MultipartParseError:
         return ReceivedUpload(None, FileIsMissing("body is not a well-formed multipart/form-data body"))
-    except (TooManyFiles, FileIsMissing, MaxFileSize) as problem:
+    except (IncorrectParams, TooManyFiles, FileIsMissing, MaxFileSize) as problem:
         return ReceivedUpload(None, problem, collector.fields())
     finally:
         if uploaded is None:

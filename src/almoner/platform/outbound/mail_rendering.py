@@ -26,6 +26,8 @@ from almoner.platform.pages import colours
 from almoner.platform.pages.rendering import PageRenderer, bidi_isolated_plain_text, template_environment
 from almoner.platform.pages.translations import Language
 
+_HTML_SPACE: Final = re.compile(r"[ \t\n\r\f]+")
+"""Not the spaces of amounts, at which no line breaks."""
 _TAG_OR_LINE: Final = re.compile(r"(<[^>]*>|\n)")
 
 
@@ -140,16 +142,21 @@ class MailRenderer(PageRenderer):
         """The subject block as one line, which is also the HTML title."""
         template = self._templates.get_template(name)
         shown = template.blocks["subject"](template.new_context({**self._shared(language), **facts}))
-        return " ".join(html.unescape("".join(shown)).split())
+        return _HTML_SPACE.sub(" ", html.unescape("".join(shown))).strip()
 
     def _shared(self, language: Language) -> dict[str, object]:
-        """The words of the catalogue, unchanged; names in them contain no links."""
+        """The words of the catalogue, unchanged; values in them contain no links and keep their own direction."""
+
+        def apart(value: object) -> str:
+            if isinstance(value, Markup | _OwnText):
+                return _without_links(value)
+            return _OwnText(bidi_isolated_plain_text(_text_without_links(value), language.direction))
 
         def in_html(key: str, **values: object) -> Markup:
-            return _OwnMarkup(language.html(key, **_map_values(values, _without_links)))
+            return _OwnMarkup(language.html(key, **_map_values(values, apart)))
 
         def in_text(key: str, **values: object) -> str:
-            return _OwnText(language.text(key, **_map_values(values, _text_without_links)))
+            return _OwnText(language.text(key, **_map_values(values, apart)))
 
         own = {
             "t": in_html,

@@ -89,7 +89,18 @@ def format_timestamp(at: datetime, locale: Locale, zone: tzinfo = UTC) -> str:
     date_and_time = str(locale.datetime_formats["long"]).format(
         dates.format_time(local.time(), "short", locale=locale), dates.format_date(local.date(), "long", locale=locale)
     )
-    return localise_digits(f"{date_and_time} {local.tzname()}", locale)
+    return localise_digits(f"{date_and_time} {_zone_at(local, locale)}", locale)
+
+
+def _zone_at(local: datetime, locale: Locale) -> str:
+    """The time zone as the language abbreviates it (``EST``, ``MEZ``), or in full; never as an offset such as -03."""
+    own = local.tzname()
+    names = (
+        own if locale.language == "en" or own == "UTC" else "",
+        dates.get_timezone_name(local, "short", locale=locale),
+    )
+    known = next((name for name in names if name and name.isalpha()), None)
+    return known or dates.get_timezone_name(local.tzinfo, "long", locale=locale)
 
 
 def format_short_timestamp(at: datetime, locale: Locale, zone: tzinfo = UTC) -> str:

@@ -1,8 +1,9 @@
 """Reproducible PDF documents by typst, tagged (PDF/UA-1) and archival (PDF/A-3a).
 
-Documents use only the fonts of this package, never the machine's. A character without a font is written as its Unicode
-number, such as ``[U+1F600]``: both standards forbid a character without a glyph, and a name must not become another
-one. The template learns of that in ``facts.rewritten``, and of its fonts in ``sys.inputs.fonts``.
+Documents use only the fonts of this package, never the machine's. A form of a letter, such as a mathematical ``A``, is
+written as the letter. Another character without a font is written as its Unicode number, such as ``[U+1F600]``: both
+standards forbid a character without a glyph, and a name must not become another one. The template learns of that in
+``facts.rewritten``, and of its fonts in ``sys.inputs.fonts``.
 """
 
 import asyncio
@@ -179,7 +180,20 @@ def _printable_character(character: str) -> str:
         return ""
     if character.isspace() or unicodedata.category(character) in ("Cc", "Cf", "Cs"):
         return " "
-    return character if script_fonts.has_glyph(code) else _number_of(character)
+    if script_fonts.has_glyph(code):
+        return character
+    return _plain_letters(character) or _number_of(character)
+
+
+def _plain_letters(character: str) -> str | None:
+    """The letters that a letter is another form of, such as mathematical or Arabic presentation forms."""
+    plain = unicodedata.normalize("NFKC", character)
+    is_letter = unicodedata.category(character)[0] == "L" or unicodedata.category(character) == "Nl"
+    return (
+        plain
+        if is_letter and plain != character and all(map(_font_characters().__contains__, map(ord, plain)))
+        else None
+    )
 
 
 def _number_of(character: str) -> str:

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from almoner.kit import web
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
+from almoner.nonprofits.countries.domain import ensure_country_code
 from almoner.nonprofits.organisations.domain import OrganisationType, extract_search_terms
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.texts import EmailRule, TypedEmail
@@ -79,7 +80,7 @@ class ValidationRequestBody(RequestBody):
         AfterValidator(_website),
         Field(description="A web address, with or without its scheme.", examples=["https://www.redcross.org"]),
     ]
-    country_code: CountryCode
+    country_code: Annotated[CountryCode, AfterValidator(ensure_country_code)]
     email: Annotated[Annotated[str, Field(max_length=255), TypedEmail, EmailRule] | None, _Blank] = None
     address_line1: _Optional = None
     address_line2: _Optional = None

@@ -141,6 +141,19 @@ class ReceiverHealth:
         pause = min(_FIRST_PAUSE * 2 ** min(self.pauses, 10), LONGEST_PAUSE)
         return replace(failed, pauses=self.pauses + 1, paused_until=now + pause)
 
+    def after_a_day_of_failures(self, now: datetime, real_now: datetime) -> "ReceiverHealth":
+        """The health after a day in which every attempt failed, of which the partner is warned."""
+        return replace(
+            self,
+            failures=self.failures + 1,
+            failing_since=self.failing_since or now - _WARN_AFTER,
+            failing_since_real=self.failing_since_real or real_now - _WARN_AFTER,
+            failing_days=max(self.failing_days, 1),
+            last_failing_day=self.last_failing_day or real_now.date(),
+            warned_at=real_now,
+            fast=False,
+        )
+
     def concern(self, real_now: datetime) -> Concern | None:
         """Whether to warn about, or suspend, a receiver that only fails (settled 11)."""
         if self.failing_since_real is None:

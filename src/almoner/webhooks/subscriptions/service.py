@@ -237,6 +237,13 @@ async def notify_partner_of_failures(tx: Tx, partner: Partner, subscription_id: 
     await _notify(tx, partner, subscription, "webhook_failing")
 
 
+async def fail_for_a_day(tx: Tx, partner: Partner, subscription_id: UUID) -> None:
+    """Let every delivery to a subscription have failed for a day (the sandbox)."""
+    health = (await store.lock_health(tx, [subscription_id]))[subscription_id]
+    await store.update_health(tx, {subscription_id: health.after_a_day_of_failures(tx.now, tx.real_now)})
+    await notify_partner_of_failures(tx, partner, subscription_id)
+
+
 async def _notify(tx: Tx, partner: Partner, subscription: WebhookSubscription, kind: Kind) -> None:
     """Email the partner's owners and developers."""
     facts = {

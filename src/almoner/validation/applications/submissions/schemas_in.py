@@ -7,6 +7,7 @@ from pydantic.config import JsonDict
 
 from almoner.kit import web
 from almoner.kit.errors import IncorrectParams
+from almoner.nonprofits.countries.domain import ensure_country_code
 from almoner.platform.database.transactions import Tx
 from almoner.platform.http.ids import TEST_SUFFIX, IdString
 from almoner.platform.http.texts import EmailAddress, LanguageTag, TypedEmailText
@@ -33,6 +34,7 @@ def _split_values(values: object) -> object:
 
 CommaSeparated = BeforeValidator(_split_values)
 MaxValues = Field(max_length=_MOST_VALUES)
+_Country = Annotated[CountryCode, AfterValidator(ensure_country_code)]
 
 
 class ValidationSubmissionsQuery(PageQuery):
@@ -43,7 +45,7 @@ class ValidationSubmissionsQuery(PageQuery):
     configuration_ids: Annotated[list[str], CommaSeparated, MaxValues] = Field([], alias="configurationIds[]")
     organisation_ids: Annotated[list[str], CommaSeparated, MaxValues] = Field([], alias="organisationIds[]")
     validation_request_ids: Annotated[list[str], CommaSeparated, MaxValues] = Field([], alias="validationRequestIds[]")
-    country_codes: Annotated[list[CountryCode], CommaSeparated, MaxValues] = Field([], alias="countryCodes[]")
+    country_codes: Annotated[list[_Country], CommaSeparated, MaxValues] = Field([], alias="countryCodes[]")
     email: TypedEmailText | None = Field(None, max_length=255, description="The whole address of the applicant.")
     query: str | None = Field(None, max_length=500, description="Words, or parts of them, of the name or identifier.")
 
@@ -125,7 +127,7 @@ class ValidationSubmissionBody(RequestBody):
     registry_name: _Text | None = Field(None, description="Id, code or name of the registry it is registered in.")
     registry_id: _Text | None = Field(None, description="The registration number, in any format.")
     website: Annotated[_Text, AfterValidator(_website)] | None = None
-    country_code: CountryCode | None = None
+    country_code: _Country | None = None
     organisation_email: EmailAddress | None = Field(
         None, description="The nonprofit's email address, for the validation request."
     )
