@@ -20,7 +20,7 @@ _ADDRESSES = (
     re.compile(r"[/\\\u2044\u2215\uff0f]{2}\S"),
     re.compile(rf"www[{_DOTS}]\S", re.IGNORECASE),
     re.compile(rf"[^\s@\ufe6b\uff20][@\ufe6b\uff20][^\s@{_DOTS}]+[{_DOTS}]\S"),
-    re.compile(r"\d+\.\d+\.\d+\.\d+[:/]"),
+    re.compile(r"(?<![\d.])(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?!\d)"),
 )
 _PHONES = re.compile(
     r"\+\d[\d ().-]{6,}|(?<!\d)\(?\d{3}\)?[ .-]{1,2}\d{3}[ .-]\d{4}(?!\d)|\b0\d{2,4}[ /.-]\d[\d .-]{3,}"

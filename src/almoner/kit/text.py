@@ -27,10 +27,11 @@ _DIRECTIONS: Final = frozenset(f"\u061c\u200e\u200f{_ISOLATIONS}{_END_OF_ISOLATI
 _DOT: Final = r"[.\u2024\u3002\ufe52\uff0e\uff61]"
 _FOREIGN: Final = r"[^\x00-\x7f\s\xab\xbb\u2010-\u205e\u3001-\u3003\u3008-\u3011]"
 """Neither ASCII nor punctuation that follows a full stop, such as a closing quotation mark."""
+_OCTET: Final = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
 _LINKING: Final = re.compile(
     rf"(?<!\s){_DOT}(?=[A-Za-z](?:[\w-]|{_FOREIGN})|{_FOREIGN})"  # the name of a host
     rf"|(?<=[Ww\uff37\uff57]{{3}}){_DOT}(?=\S)"
-    r"|\.(?=\d{1,3}\.\d{1,3}\.\d{1,3}[:/])"  # IPv4 with a port or path
+    rf"|(?<=\d)\.(?={_OCTET}\.{_OCTET}\.{_OCTET}(?!\d))"  # IPv4
     r"|(?<=[^\W\d]|[+.-]):(?=\S)|(?<=\d):(?=[^\s\d])|[\ufe13\ufe55\uff1a](?=[/\\\u2044\u2215\uff0f])"  # a scheme
     r"|(?<=\S)[@\ufe6b\uff20](?=\S)"
     r"|[/\\\u2044\u2215\uff0f](?=[/\\\u2044\u2215\uff0f])"
