@@ -25,6 +25,7 @@ EIN = "530196605"
         "US-EIN-530196605",
         "53.0196605",
         "\ufeff530196605",
+        '="530196605"',
     ],
 )
 def test_an_ein_is_one_number_in_every_spelling(spelling: str) -> None:

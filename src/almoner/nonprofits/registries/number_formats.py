@@ -18,7 +18,7 @@ _DASHES: Final = "-\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\
 _INVISIBLE: Final = "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _DROPPED: Final = str.maketrans("", "", "./_" + _INVISIBLE)
 _HYPHENS: Final = str.maketrans(dict.fromkeys(_DASHES, "-"))
-_MARKS: Final = str.maketrans("", "", "#:,;()[]'\"`\u2018\u2019\u201c\u201d")
+_MARKS: Final = str.maketrans("", "", "#:=,;()[]'\"`\u2018\u2019\u201c\u201d")
 _NUMERO: Final = re.compile("№|N[°º]", re.IGNORECASE)
 # 5.3E+08, or 530196605.0: a spreadsheet converted the number. Without the dot it could be another body's.
 _QUANTITY: Final = re.compile(r"\s*(?:[0-9](?:[.,][0-9]+E\+?|E\+)[0-9]{1,2}|[0-9]{4,}[.,]0{1,2})\s*", re.IGNORECASE)
