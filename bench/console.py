@@ -1,11 +1,7 @@
-"""The operator's console over 100,000 open reviews and a million donations: milliseconds of each page, one at a time.
+"""The pages of the operator's console over many open reviews and donations. ``bench.desks`` measures them."""
 
-``python -m bench.console``; with ``--write`` the figures go to docs/evidence/console.md. The donations are filled by
-``bench.large_partner`` and the reviews are of its validation requests, in a database that is deleted afterwards.
-"""
-
-import argparse
-import asyncio
+from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -21,18 +17,12 @@ from almoner.access.people.domain import OPERATOR_ROLES, OPERATORS, build_profil
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser
 from almoner.console import links
-from almoner.kit.ids import Ids
-from almoner.platform.database.transactions import Partner
-from almoner.validation.applications.configurations import service as configurations
-from bench import machine
-from bench.dashboard import AIM_MS, CALLS, Ask, Signed, measure, render
-from bench.large_partner import DONATIONS, SUBMISSIONS, LargePartner, fill
-from bench.scale import Scale
-from bench.stage import Stage, staged
+from bench.dashboard import Ask, Signed, last_month
+from bench.stage import Stage
 
 REPORT: Final = Path(__file__).parents[1] / "docs" / "evidence" / "console.md"
-EVENTS: Final = 100_000
 _LOOKED_AT: Final = 200
+_LONG_AGO: Final = timedelta(days=600)
 _REDIRECTS: Final = frozenset({"/audit-chains"})
 _REVIEWS: Final = """
 insert into review (id, kind, subject_id, partner_id, country_code, script, reasons, asked_at, due_at, status,
@@ -44,12 +34,11 @@ from (select id, partner_id, country_code, row_number() over (order by id) as n 
 """
 
 
-async def sign_in(stage: Stage, partner: Partner) -> Signed:
+async def sign_in(stage: Stage) -> Signed:
     """An operator with all roles, signed in."""
     services = await wiring.build_services(stage.settings)
     try:
         async with services.db.write() as tx:
-            await configurations.create_default(tx, partner)
             profile = build_profile("ada@example.org", email="ada@example.org", name="Ada")
             person = await people.create(tx, OPERATORS, profile, list(OPERATOR_ROLES))
             set_up = await authenticators.begin_setup(tx, person, "Almoner")
@@ -73,7 +62,7 @@ async def open_reviews(stage: Stage) -> list[UUID]:
     return [row["subject_id"] for row in rows]
 
 
-def pages(cases: list[str], organisations: list[str], partner: str) -> dict[str, Ask]:
+def pages(records: Mapping[str, list[str]], organisations: list[str], partner: str) -> dict[str, Ask]:
     """Every page of the navigation, and those that have much to read."""
     navigation = [link.path for link in (*links.LINKS, *links.LAST_LINKS) if link.path not in _REDIRECTS]
     made: dict[str, Ask] = {path: _fixed(path) for path in navigation}
@@ -84,44 +73,32 @@ def pages(cases: list[str], organisations: list[str], partner: str) -> dict[str,
         "/reviews?reason=not_in_registry",
         f"/reviews?partner={partner}",
         "/organisations?query=relief",
+        "/disbursements?status=PENDING",
+        "/disbursements?status=PENDING&waiting=on_hold",
+        "/disbursements?status=PAID",
+        "/bank-statement-lines?status=open",
+        "/settlements/unmatched",
+        "/settlements/provider-payouts",
+        "/bank-statements/gaps",
+        "/refunds/failed",
+        "/disbursements/holds",
+        "/disbursements/run",
+        "/ledger/account?key=bank:USD",
+        f"/ledger/account?key=bank:USD&month={last_month():%Y-%m}",
+        f"/ledger/account?key=bank:USD&month={last_month() - _LONG_AGO:%Y-%m}",
+        "/audit-log?action=review.viewed",
         f"/partners/{partner}",
     ):
         made[path.replace(partner, "…")] = _fixed(path)
-    made["/reviews/{id}"] = lambda pick: f"/reviews/{pick.choice(cases)}"
+    for path, table in (
+        ("/reviews/{id}", "review"),
+        ("/disbursements/{id}", "disbursement"),
+        ("/ledger/transfers?q={id}", "donation"),
+    ):
+        made[path] = lambda pick, path=path, table=table: path.replace("{id}", pick.choice(records[table]))
     made["/organisations/{id}"] = lambda pick: f"/organisations/{pick.choice(organisations)}"
     return made
 
 
 def _fixed(path: str) -> Ask:
     return lambda _pick: path
-
-
-def main() -> None:
-    """Fill, measure, print; write where that is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--donations", type=int, default=DONATIONS)
-    parser.add_argument("--reviews", type=int, default=SUBMISSIONS)
-    parser.add_argument("--calls", type=int, default=CALLS, help="of each page")
-    parser.add_argument("--write", action="store_true", help=f"write {REPORT.name}")
-    given = parser.parse_args()
-    with staged(Scale(share=0.01)) as stage:
-        partner = Partner(stage.partner_ids[1])
-        signed = asyncio.run(sign_in(stage, partner))
-        ids = Ids(sandbox=stage.settings.sandbox)
-        organisations = [found for name in stage.organisations if (found := ids.parse("organisation", name))]
-        large = LargePartner(partner.id, organisations, ids, given.donations, given.reviews, EVENTS)
-        asyncio.run(fill(stage.settings.owner_dsn, large))
-        cases = [ids.text("validationrequest", one) for one in asyncio.run(open_reviews(stage))]
-        asked = pages(cases, stage.organisations, ids.text("partner", partner.id))
-        aims = {name: (ask, AIM_MS) for name, ask in asked.items()}
-        figures = asyncio.run(measure(stage, signed, aims, given.calls))
-        facts = machine.facts(stage.database_version)
-    notes = [
-        f"{given.reviews:,} open reviews, {given.donations:,} donations of one partner",
-        f"{given.calls} calls of each page by an operator with all roles, over HTTP, one at a time",
-    ]
-    machine.publish(render(facts, notes, figures), REPORT, write=given.write)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,16 +1,11 @@
-"""The dashboard of a partner with a million donations: milliseconds and bytes of each page, one request at a time.
+"""The pages of the dashboard of a large partner, and how long they take. ``bench.desks`` measures them."""
 
-``python -m bench.dashboard``; with ``--write`` the figures go to docs/evidence/dashboard.md. ``bench.large_partner``
-fills the account, in a database of its own that is deleted afterwards.
-"""
-
-import argparse
-import asyncio
 import random
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
@@ -26,13 +21,12 @@ from almoner.access.people import service as people
 from almoner.access.people.domain import build_profile, member_realm
 from almoner.access.sign_ins import service as sign_ins
 from almoner.access.sign_ins.domain import Browser
+from almoner.giving.accounting.monthly_reports import service as monthly_reports
 from almoner.kit.ids import Ids
 from almoner.platform.database.transactions import Partner
 from almoner.validation.applications.configurations import service as configurations
-from bench import machine
-from bench.large_partner import DONATIONS, EVENTS_OF_DONATION, SUBMISSIONS, LargePartner, donor, fill
-from bench.scale import Scale
-from bench.stage import Stage, server, staged
+from bench.large_partner import donor
+from bench.stage import Stage, server
 
 REPORT: Final = Path(__file__).parents[1] / "docs" / "evidence" / "dashboard.md"
 AIM_MS: Final = 150
@@ -41,6 +35,17 @@ AIM_BYTES: Final = 100_000
 CALLS: Final = 100
 _WARM: Final = 30
 _LOOKED_AT: Final = 200
+_TABLES: Final = (
+    "donation",
+    "validation_submission",
+    "validation_request",
+    "event",
+    "donation_request",
+    "donation_subscription",
+    "giving_link",
+    "hosted_configuration",
+    "disbursement",
+)
 
 Ask = Callable[[random.Random], str]
 
@@ -100,7 +105,7 @@ async def looked_at(stage: Stage, partner: Partner) -> dict[str, list[str]]:
     """The IDs of some records, by record type."""
     ids, found = Ids(sandbox=stage.settings.sandbox), {}
     connection = await asyncpg.connect(stage.settings.owner_dsn)
-    for table in ("donation", "validation_submission", "validation_request", "event", "donation_request"):
+    for table in _TABLES:
         rows = await connection.fetch(
             f"select id from {table} where partner_id = $1 order by id desc limit $2", partner.id, _LOOKED_AT
         )
@@ -108,6 +113,22 @@ async def looked_at(stage: Stage, partner: Partner) -> dict[str, list[str]]:
         found[table] = [ids.text(type_, row["id"]) for row in rows]
     await connection.close()
     return found
+
+
+async def report(stage: Stage, partner: Partner) -> None:
+    """Build the report of last month."""
+    services = await wiring.build_services(stage.settings)
+    try:
+        async with services.db.write() as tx:
+            requested = await monthly_reports.request_report(tx, partner, last_month())
+            await monthly_reports.build_report(tx, requested.id)
+    finally:
+        await services.close()
+
+
+def last_month() -> date:
+    """The first day of last month."""
+    return (datetime.now(UTC).date().replace(day=1) - timedelta(days=1)).replace(day=1)
 
 
 def pages(records: Mapping[str, list[str]], organisations: list[str], donations: int) -> dict[str, Ask]:
@@ -119,6 +140,9 @@ def pages(records: Mapping[str, list[str]], organisations: list[str], donations:
     def listed(path: str, **asked: list[str]) -> Ask:
         return lambda pick: f"{path}?{urlencode({name: pick.choice(values) for name, values in asked.items()})}"
 
+    def ordered(path: str, **asked: list[str]) -> Ask:
+        return listed(path, **asked, direction=["ASC", "DESC"])
+
     statuses = ["ACTIVE", "REQUESTED_PAYMENT", "RECEIVED_PAYMENT", "CANCELLED"]
     emails = [donor(number)[2] for number in range(0, min(donations, 100_000), 997)]
     return {
@@ -128,7 +152,13 @@ def pages(records: Mapping[str, list[str]], organisations: list[str], donations:
         "donations by status, oldest first": listed(
             "/donations", status=statuses, sort=["createdAt"], direction=["ASC"]
         ),
-        "donations by amount": lambda _: "/donations?sort=amount&direction=DESC",
+        "donations, sorted by amount": ordered("/donations", sort=["amount"]),
+        "donations by status, sorted by amount": ordered("/donations", status=statuses, sort=["amount"]),
+        "donations of a nonprofit, sorted by amount": ordered(
+            "/donations", organisationId=organisations, sort=["amount"]
+        ),
+        "donations since a day, sorted by amount": ordered("/donations", startDate=["2026-01-01"], sort=["amount"]),
+        "donations, sorted by status": ordered("/donations", sort=["status"]),
         "donations by status": listed("/donations", status=statuses),
         "donations by status since a day": listed("/donations", status=statuses, startDate=["2026-01-01"]),
         "donations of a nonprofit": listed("/donations", organisationId=organisations),
@@ -136,8 +166,22 @@ def pages(records: Mapping[str, list[str]], organisations: list[str], donations:
         "donation": one_of("/donations", "donation"),
         "donation sessions": lambda _: "/donation-sessions",
         "donation requests": lambda _: "/donation-requests",
+        "donation requests, sorted by due day": ordered("/donation-requests", sort=["dueAt"]),
+        "donation requests, sorted by status": ordered("/donation-requests", sort=["status"]),
         "donation request": one_of("/donation-requests", "donation_request"),
         "disbursements": lambda _: "/disbursements",
+        "disbursements by status": listed("/disbursements", status=["PENDING", "SENT", "PAID"]),
+        "disbursements, sorted by status": ordered("/disbursements", sort=["status"]),
+        "disbursement": one_of("/disbursements", "disbursement"),
+        "regular donations": lambda _: "/regular-donations",
+        "regular donations by status": listed("/regular-donations", status=["active", "past_due"]),
+        "regular donations, sorted by next day": ordered("/regular-donations", sort=["nextDonationAt"]),
+        "regular donations, sorted by status": ordered("/regular-donations", sort=["status"]),
+        "regular donations of a donor": listed("/regular-donations", email=emails),
+        "regular donation": one_of("/regular-donations", "donation_subscription"),
+        "giving links": lambda _: "/giving-links",
+        "giving links by state": listed("/giving-links", active=["true", "false"]),
+        "giving link": one_of("/giving-links", "giving_link"),
         "nonprofits": lambda _: "/nonprofits",
         "submissions": lambda _: "/validation-submissions",
         "submissions by status": listed("/validation-submissions", status=["pending", "succeeded"]),
@@ -151,6 +195,23 @@ def pages(records: Mapping[str, list[str]], organisations: list[str], donations:
         "events of a type": listed("/events", type=["donation.created", "organisation.updated"]),
         "event": one_of("/events", "event"),
         "webhooks": lambda _: "/webhooks",
+        "application forms": lambda _: "/application-forms",
+        "application form": one_of("/application-forms", "hosted_configuration"),
+        "request log": lambda _: "/request-log",
+        "request log of failures": lambda _: "/request-log?outcome=failed",
+        "request log by status": listed("/request-log", statusCode=["200", "422", "429", "404"]),
+        "request log by route": listed("/request-log", route=["/v1/events", "/v1/refunds"]),
+        "limits": lambda _: "/limits",
+        "reports": lambda _: "/reports",
+        "report": lambda _: f"/reports/{last_month():%Y-%m}",
+        "audit log": lambda _: "/audit",
+        "audit log by action": listed("/audit", action=["key.created", "member.changed"]),
+        "audit log by person": listed("/audit", who=[f"member_{number}" for number in range(40)]),
+        "members": lambda _: "/members",
+        "API keys": lambda _: "/keys",
+        "notifications": lambda _: "/preferences",
+        "brand": lambda _: "/brand",
+        "exports": lambda _: "/exports",
     }
 
 
@@ -218,36 +279,3 @@ def render(facts: Iterable[str], notes: Iterable[str], figures: Sequence[Figure]
             "",
         ]
     )
-
-
-def main() -> None:
-    """Fill, measure and print; write if requested."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--donations", type=int, default=DONATIONS)
-    parser.add_argument("--submissions", type=int, default=SUBMISSIONS)
-    parser.add_argument("--events", type=int, default=DONATIONS * EVENTS_OF_DONATION)
-    parser.add_argument("--calls", type=int, default=CALLS, help="of each page")
-    parser.add_argument("--write", action="store_true", help=f"write {REPORT.name}")
-    given = parser.parse_args()
-    with staged(Scale(share=0.01)) as stage:
-        partner = Partner(stage.partner_ids[1])
-        signed = asyncio.run(sign_in(stage, partner))
-        ids = Ids(sandbox=stage.settings.sandbox)
-        organisations = [found for name in stage.organisations if (found := ids.parse("organisation", name))]
-        large = LargePartner(partner.id, organisations, ids, given.donations, given.submissions, given.events)
-        seconds = asyncio.run(fill(stage.settings.owner_dsn, large))
-        records = asyncio.run(looked_at(stage, partner))
-        asked = {name: (ask, AIM_MS) for name, ask in pages(records, stage.organisations, given.donations).items()}
-        asked |= {name: (ask, SEARCH_MS) for name, ask in searches(given.donations).items()}
-        figures = asyncio.run(measure(stage, signed, asked, given.calls))
-        facts = machine.facts(stage.database_version)
-    notes = [
-        f"one partner: {given.donations:,} donations, {given.submissions:,} submissions, {given.events:,} events",
-        f"written in {seconds:,.0f} s",
-        f"{given.calls} calls of each page by an owner over HTTP, one at a time; bytes of the largest, uncompressed",
-    ]
-    machine.publish(render(facts, notes, figures), REPORT, write=given.write)
-
-
-if __name__ == "__main__":
-    main()

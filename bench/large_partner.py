@@ -1,7 +1,7 @@
 """Fills one partner's account: a million donations, 100,000 submissions and five million events, by COPY.
 
 ``python -m bench.large_partner --owner-dsn postgresql://... --partner partner_...`` fills a database that has been
-migrated and has nonprofits; ``bench.dashboard`` fills one of its own. Donations come with their sessions, payments,
+migrated and has nonprofits; ``bench.desks`` fills one of its own. Donations come with their sessions, payments,
 donation requests and transfers in the ledger, submissions with their validation requests. No receipts and no emails.
 Never use it on a database with real data: rules between rows are not checked while it runs.
 """

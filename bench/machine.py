@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,7 @@ def facts(postgres_version: str) -> list[str]:
         ),
         platform.processor() or "unknown processor",
     )
+    day, load = datetime.now(UTC).date(), psutil.getloadavg()[0]
     memory = psutil.virtual_memory().total / 2**30
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
@@ -30,7 +32,7 @@ def facts(postgres_version: str) -> list[str]:
     return [
         f"{psutil.cpu_count()} cores of {cpu}, {memory:.0f} GiB, {platform.system()} {platform.release()}",
         f"Python {platform.python_version()}, PostgreSQL {postgres_version}",
-        f"commit {commit or 'unknown'}, load average before the run {psutil.getloadavg()[0]:.2f}",
+        f"{day}, commit {commit or 'unknown'}, load average before the run {load:.2f}",
     ]
 
 

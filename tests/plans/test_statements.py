@@ -115,7 +115,7 @@ async def world(postgres_server: PostgresServer) -> AsyncIterator[World]:
     async with database.copied(postgres_server) as made:
         admin = await asyncpg.connect(postgres_server.superuser_url(made.name))
         data = Path(await admin.fetchval("show data_directory"))
-        rows = await planning.seem_large(admin, data, FEWER)
+        rows = await planning.seem_large(admin, data, FEWER, KNOWN["queues"])
         await admin.close()
         connection = await asyncpg.connect(postgres_server.superuser_url(made.name), server_settings=SETTINGS)
         statements, unplanned = [], []

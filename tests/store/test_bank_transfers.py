@@ -47,6 +47,7 @@ async def test_lines_are_looked_up_by_index(alone: Service) -> None:
         await bank_statements_store.recorded_movements(cast("Tx", explaining), "a", "1", 1)
         await bank_statements_store.referenced_provider_payouts(cast("Tx", explaining), nothing, 30, 6)
         await bank_statements_store.missing_provider_payouts(cast("Tx", explaining), 50)
+        await bank_statements_store.count_missing_provider_payouts(cast("Tx", explaining), 1001)
         used = {node.get("Index Name") for node in explaining.nodes()}
     lines = {
         "bank_statement_line_of_movement",

@@ -1,6 +1,7 @@
 """The database keeps the rules of reviews by itself, and answers the queue from indexes."""
 
 import re
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -137,15 +138,19 @@ async def test_nothing_that_was_asked_or_decided_goes_away(service: Service, sql
             await tx.execute(sql)
 
 
-async def fill(service: Service, partners: list[UUID]) -> None:
-    """1000 reviews of each partner, 100 of them open and some of those held, that the planner knows of."""
+async def fill(service: Service, partners: list[UUID]) -> datetime:
+    """1000 reviews of each partner, 100 of them open and some of those held, that the planner knows of.
+
+    Returns when the first one was asked for.
+    """
     async with service.db.write() as tx:
         await tx.execute(
             """
             insert into review (id, kind, subject_id, partner_id, reasons, asked_at, due_at, claimed_by, claimed_until,
                                 claimed_fingerprint, status, status_changed_at, ended_at)
             select gen_random_uuid(), case n % 3 when 0 then 'appeal' else 'validation_request' end, gen_random_uuid(),
-                   p, '{name_differs}', $2::timestamptz + n * interval '1 min', $2::timestamptz + interval '2 days',
+                   p, '{name_differs}', $2::timestamptz - interval '3 days' + n * interval '1 min',
+                   $2::timestamptz - interval '50 min' + n * interval '1 min',
                    case when n % 20 = 0 then 'operator_' || n % 7 end,
                    case when n % 20 = 0 then $3::timestamptz + interval '1 hour' end,
                    case when n % 20 = 0 then sha256('') end,
@@ -157,15 +162,17 @@ async def fill(service: Service, partners: list[UUID]) -> None:
             tx.now,
             tx.real_now,
         )
+        first = tx.now - timedelta(days=3, minutes=-1)
     connection = await asyncpg.connect(service.database.owner_dsn)
     await connection.execute("analyze review")
     await connection.close()
+    return first
 
 
 async def test_the_queue_is_answered_from_indexes(empty_database: TestDatabase) -> None:
     async with serving(empty_database) as service:
         partners = [(await service.tenant()).partner.id for _ in range(30)]
-        await fill(service, partners)
+        first = await fill(service, partners)
         for filters, index in (
             (ReviewFilters(), "review_queue"),
             (ReviewFilters("appeal"), "review_queue_of_kind"),
@@ -186,3 +193,20 @@ async def test_the_queue_is_answered_from_indexes(empty_database: TestDatabase) 
             assert await reviews_store.count_open_reviews_by_kind(explaining)
             assert explaining.scans() == set()
             assert "review_open" in explaining.indexes()
+        async with service.db.write() as tx:
+            explaining = Explaining(tx)
+            assert await reviews_store.count_open_at_most(explaining, 20) == (20, first)
+            found = await reviews_store.count_waiting_at_most(explaining, "operator_3", 20)
+            assert {name: of.count for name, of in found.items()} == {
+                **dict.fromkeys(("claimed", "overdue", "appeal", "validation_request"), 20),
+                **dict.fromkeys(("agent_verification", "match", "screening"), 0),
+            }
+            assert found["claimed"].oldest == first + timedelta(minutes=79)
+            assert found["match"].oldest is None
+            whole = await reviews_store.count_waiting_at_most(explaining, "operator_3", 5000)
+            assert {name: of.count for name, of in whole.items() if of.count} == {
+                "claimed": 30, "overdue": 1500, "appeal": 990, "validation_request": 2010
+            }  # fmt: skip
+            assert explaining.scans() == set()
+            used = {"review_queue", "review_claimed_by", "review_due", "review_queue_of_kind"}
+            assert explaining.indexes() == used

@@ -1,5 +1,6 @@
 """Findings, flags and confirmations at rest: constraints refuse what must not be, and sweeps read their indexes."""
 
+from datetime import UTC, datetime
 from uuid import UUID
 
 import asyncpg
@@ -108,6 +109,10 @@ async def test_findings_and_answers_stay_as_they_are(service: Service, api: Clie
             "evidence_pkey",
         ),
         (verifications_store_findings.NEXT_CHECK, (), "monetary_donation_verification_next_check"),
+        *(
+            (verifications_store_findings.COUNT_WAITING, (datetime(2026, 1, 1, tzinfo=UTC), 1001), index)
+            for index in ("monetary_donation_verification_waiting", "monetary_donation_flag_waiting")
+        ),
         (organisation_confirmations_store.NEXT_ERASURE, (), "monetary_donation_confirmation_to_erase"),
     ],
 )

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -30,6 +30,8 @@ CODES: Final = 20
 """The number of currencies, countries, languages."""
 RARE: Final = 0.0005
 """The share of rows in a state that a partial index covers: what waits for somebody."""
+BACKLOG: Final = 0.1
+"""The same share of a queue that people have not kept up with."""
 MOST_ITEMS: Final = 25
 MOST_SHAPES: Final = 4
 """The most parameter shapes of one statement that are planned separately."""
@@ -79,8 +81,13 @@ class Plan:
     nodes: Sequence[dict[str, Any]]
 
 
-async def seem_large(admin: Connection, data: Path, fewer: Mapping[str, int]) -> dict[str, float]:
-    """Give ``admin``'s tables a million rows each, except those in ``fewer``; returns the rows by table and index."""
+async def seem_large(
+    admin: Connection, data: Path, fewer: Mapping[str, int], queues: Collection[str]
+) -> dict[str, float]:
+    """Give ``admin``'s tables a million rows each, except those in ``fewer``; returns the rows by table and index.
+
+    ``queues``: the tables with a backlog of what waits.
+    """
     await admin.execute("checkpoint")
     tables = {row["oid"]: row for row in await admin.fetch(_TABLES)}
     indexes = await admin.fetch(_INDEXES, list(tables))
@@ -91,12 +98,13 @@ async def seem_large(admin: Connection, data: Path, fewer: Mapping[str, int]) ->
         os.truncate(data / table["file"], pages * PAGE_BYTES)
         await admin.fetchval(_RELATION, table["schema"], table["name"], pages, float(rows))
         rows_of[table["name"]] = rows
+    rare_of = {table["name"]: BACKLOG if table["name"] in queues else RARE for table in tables.values()}
     for index in indexes:
-        of_table = rows_of[tables[index["table"]]["name"]]
-        held = of_table * (RARE if _is_for_few(index["partial"]) else 1)
+        name = tables[index["table"]]["name"]
+        held = rows_of[name] * (rare_of[name] if _is_for_few(index["partial"]) else 1)
         await admin.fetchval(_RELATION, index["schema"], index["name"], 1 + int(held / 200), float(held))
         rows_of[index["name"]] = held
-    await _describe_columns(admin, tables, indexes)
+    await _describe_columns(admin, tables, indexes, rare_of)
     for key in await admin.fetch(_EXPRESSIONS, list(tables)):
         await admin.fetchval(_EXPRESSION, *key)
     return rows_of
@@ -106,7 +114,9 @@ def _is_for_few(predicate: str | None) -> bool:
     return predicate is not None and not re.fullmatch(r"\((\w+ IS NOT NULL)\)", predicate)
 
 
-async def _describe_columns(admin: Connection, tables: Any, indexes: Sequence[asyncpg.Record]) -> None:
+async def _describe_columns(
+    admin: Connection, tables: Any, indexes: Sequence[asyncpg.Record], rare_of: Mapping[str, float]
+) -> None:
     predicates: defaultdict[int, list[str]] = defaultdict(list)
     singles = set()
     for index in indexes:
@@ -118,11 +128,11 @@ async def _describe_columns(admin: Connection, tables: Any, indexes: Sequence[as
         table, name = tables[column["table"]], column["name"]
         about = [p for p in predicates[column["table"]] if re.search(rf"\b{name}\b", p)]
         facts: dict[str, tuple[str, object]] = {"avg_width": ("int", 16)}
-        facts["null_frac"] = ("real", _nulls(column, about))
+        facts["null_frac"] = ("real", _nulls(column, about, rare_of[table["name"]]))
         facts["n_distinct"] = ("real", -1.0 if (column["table"], name) in singles else _distinct(column))
         values = _values(column)
         if values:
-            shares = _shares(values, about, name, 1.0 - float(str(facts["null_frac"][1])))
+            shares = _shares(values, about, name, 1.0 - float(str(facts["null_frac"][1])), rare_of[table["name"]])
             facts["n_distinct"] = ("real", float(len(values)))
             facts["most_common_vals"] = ("text", "{" + ",".join(json.dumps(v) for v in shares) + "}")
             facts["most_common_freqs"] = ("real[]", [*shares.values()])
@@ -138,7 +148,7 @@ async def _describe_columns(admin: Connection, tables: Any, indexes: Sequence[as
         )
 
 
-def _nulls(column: asyncpg.Record, about: Sequence[str]) -> float:
+def _nulls(column: asyncpg.Record, about: Sequence[str], few: float) -> float:
     name = column["name"]
     if column["filled"]:
         return 0.0
@@ -150,7 +160,7 @@ def _nulls(column: asyncpg.Record, about: Sequence[str]) -> float:
         waits = False
     if waits == given or column["type"] == "uuid":
         return 0.5
-    return RARE if waits else 1 - RARE
+    return few if waits else 1 - few
 
 
 def _distinct(column: asyncpg.Record) -> float:
@@ -167,7 +177,7 @@ def _values(column: asyncpg.Record) -> list[str]:
     return _LITERAL.findall(column["listed"]) if column["listed"] else []
 
 
-def _shares(values: list[str], about: Sequence[str], name: str, whole: float) -> dict[str, float]:
+def _shares(values: list[str], about: Sequence[str], name: str, whole: float, few: float) -> dict[str, float]:
     """The share of rows with each value: small for those that partial indexes cover."""
     rare = set()
     for one in about:
@@ -179,8 +189,8 @@ def _shares(values: list[str], about: Sequence[str], name: str, whole: float) ->
             rare.add("t")
     usual = [value for value in values if value not in rare] or values
     rare -= set(usual)
-    share = (whole - RARE * len(rare)) / len(usual)
-    return {value: max(RARE if value in rare else share, 1e-6) for value in values}
+    share = (whole - few * len(rare)) / len(usual)
+    return {value: max(few if value in rare else share, 1e-6) for value in values}
 
 
 _ONE: Final = {

@@ -108,11 +108,10 @@ class LedgerPages:
             found = await ledger.find_account(tx, key)
             if found is None:
                 raise NotFound
-            since, until = _bounds(month) if month else (None, None)
+            days = await ledger.list_day_totals_of_account(tx, key, *_bounds(month)) if month else None
             page = await ledger.list_transfers_of_account(
-                tx, key, since, until, int(before) if before.isdecimal() and len(before) < 19 else None, _PAGE + 1
+                tx, key, days, int(before) if before.isdecimal() and len(before) < 19 else None, _PAGE + 1
             )
-            days = await ledger.list_day_totals_of_account(tx, key, since, until) if since and until else []
             names = await self._names(tx, page)
         shown = page[:_PAGE]
         return await self._context.show(

@@ -142,8 +142,8 @@ async def _banking_work(tx: Tx) -> list[StartPageLine]:
     oldest_line = await bank_statements.oldest_open_since(tx)
     unbooked = await settlements.unbooked_lines(tx, 1)
     unbooked_count = sum(one.lines for one in await settlements.unbooked_sums(tx))
-    payouts = await bank_statements.missing_provider_payouts(tx, MOST_COUNTED)
-    gaps = await bank_statements.statement_gaps(tx, MOST_COUNTED)
+    payouts = await bank_statements.count_missing_provider_payouts(tx, MOST_COUNTED + 1)
+    gaps = await bank_statements.statement_gaps(tx, MOST_COUNTED + 1)
     uploads = await bank_statements.list_uploads(tx, _LISTED)
     uploaded_at = uploads[-1].uploaded_at if uploads else None
     unbooked_since = unbooked[0].stored.since if unbooked else None
@@ -151,12 +151,7 @@ async def _banking_work(tx: Tx) -> list[StartPageLine]:
         StartPageLine("Statement lines to match", "/bank-statement-lines?status=open", open_lines, oldest_line),
         StartPageLine("Uploaded statements to book", "/bank-statements/upload", len(uploads), uploaded_at),
         StartPageLine("Unmatched settlement lines", "/settlements/unmatched", unbooked_count, unbooked_since),
-        StartPageLine(
-            "Provider payouts without a bank statement line",
-            "/settlements/provider-payouts",
-            len(payouts),
-            payouts[0].since if payouts else None,
-        ),
+        StartPageLine("Provider payouts without a bank statement line", "/settlements/provider-payouts", *payouts),
         StartPageLine(
             "Missing or incomplete statements", "/bank-statements/gaps", len(gaps), gaps[0].since if gaps else None
         ),

@@ -72,12 +72,11 @@ _VIEWS: Final[Sequence[tuple[str, Mapping[str, str]]]] = (
 
 
 async def _count_open(tx: Tx) -> tuple[int, datetime | None]:
-    first = await reviews.list_open_reviews(tx, ReviewFilters(), 1)
-    waiting = await verifications.list_waiting(tx, 1)
-    oldest = [*(one.asked_at for one in first), *(one.since for one in waiting)]
-    cases = await reviews.count_open_at_most(tx, MOST_COUNTED + 1)
-    beside = sum(count for count, _ in (await verifications.count_waiting(tx)).values())
-    return cases + beside, min(oldest, default=None)
+    counted = [
+        await reviews.count_open_at_most(tx, MOST_COUNTED + 1),
+        *(await verifications.count_waiting_at_most(tx, MOST_COUNTED + 1)).values(),
+    ]
+    return sum(count for count, _ in counted), min((oldest for _, oldest in counted if oldest), default=None)
 
 
 COUNTERS: Final[Mapping[str, Counter]] = {REVIEWS: _count_open}
@@ -103,19 +102,17 @@ def start_page_sections(context: ConsoleContext) -> Sequence[StartPageSection]:
 
     async def waiting(tx: Tx, visitor: Visitor) -> list[StartPageLine]:
         by = context.operator_id(visitor)
-        mine = await reviews.count_filtered_reviews(tx, ReviewFilters(holder=by), MOST_COUNTED + 1)
-        late = await reviews.count_filtered_reviews(tx, ReviewFilters(due_until=tx.now), MOST_COUNTED + 1)
+        counted = await reviews.count_waiting_at_most(tx, by, MOST_COUNTED + 1)
+        beside = await verifications.count_waiting_at_most(tx, MOST_COUNTED + 1)
         lines = [
-            StartPageLine("Claimed by you", f"{REVIEWS}?holder=mine", *mine),
-            StartPageLine("Overdue", f"{REVIEWS}?due=overdue", *late),
+            StartPageLine("Claimed by you", f"{REVIEWS}?holder=mine", *counted["claimed"]),
+            StartPageLine("Overdue", f"{REVIEWS}?due=overdue", *counted["overdue"]),
+            *(StartPageLine(words, f"{REVIEWS}?kind={kind}", *counted[kind]) for kind, words in KIND_WORDS.items()),
+            *(
+                StartPageLine(words, f"{REVIEWS}?kind={kind}", *beside[kind])
+                for kind, (words, _) in VERIFICATION_WORDS.items()
+            ),
         ]
-        for kind, count, oldest in await reviews.count_open_reviews_by_kind(tx):
-            lines.append(StartPageLine(KIND_WORDS[kind], f"{REVIEWS}?kind={kind}", count, oldest))
-        counted = await verifications.count_waiting(tx)
-        for waits, (words, _) in VERIFICATION_WORDS.items():
-            first = await verifications.list_waiting(tx, 1, kind=waits)
-            count, _ = counted["flag" if waits == "verification_flag" else "verification"]
-            lines.append(StartPageLine(words, f"{REVIEWS}?kind={waits}", count, first[0].since if first else None))
         looks = await reviews.list_waiting_second_looks(tx, by, MOST_COUNTED + 1)
         lines.append(StartPageLine("Second looks", SECOND_LOOKS, len(looks), looks[0].selected_at if looks else None))
         return lines

@@ -145,12 +145,14 @@ class AccountTotals:
 
 @dataclass(frozen=True, slots=True)
 class DayTotals:
-    """The total debits and credits of an account on one day."""
+    """The total debits and credits of an account on one day. ``first_id``, ``last_id``: of its transfers."""
 
     on: date
     transfers: int
     debits_minor: int
     credits_minor: int
+    first_id: int
+    last_id: int
 
 
 PARTNER_TRANSFERS: Final = "partner_transfers"

@@ -160,13 +160,16 @@ def _posted(row: Record) -> PostedTransfer:
 
 
 async def list_transfers_of_account(
-    tx: Tx, key: str, since: datetime | None, until: datetime | None, before: int | None, limit: int
+    tx: Tx, key: str, days: Sequence[DayTotals] | None, before: int | None, limit: int
 ) -> list[PostedTransfer]:
-    """The newest transfers of an account in a period, before the given one."""
+    """The newest transfers of an account before the given one, of these days or of all."""
     where = Conditions(bound=1)
-    for condition, value in (("posted_at >= {}", since), ("posted_at < {}", until), ("id < {}", before)):
-        if value is not None:
-            where.add(condition, value)
+    if days is not None:  # IDs are in the order of posting, or nearly: the account's index finds a month of long ago
+        where.add("id >= {}", min((day.first_id for day in days), default=0))
+        where.add("id <= {}", max((day.last_id for day in days), default=0))
+        where.add("(posted_at at time zone 'UTC')::date = any({})", [day.on for day in days])
+    if before is not None:
+        where.add("id < {}", before)
     transfers = _OF_ACCOUNT.format(where=where.sql or "true", limit=int(limit))
     sql = _POSTED.format(transfers=transfers, order="desc")
     rows = await tx.fetch(sql, key, *where.values)
@@ -186,7 +189,7 @@ async def list_day_totals_of_account(tx: Tx, key: str, since: datetime, until: d
         """
         select (t.posted_at at time zone 'UTC')::date, count(*)::int,
                sum(case when t.debit_account_id = a.id then t.amount_minor else 0 end)::bigint,
-               sum(case when t.credit_account_id = a.id then t.amount_minor else 0 end)::bigint
+               sum(case when t.credit_account_id = a.id then t.amount_minor else 0 end)::bigint, min(t.id), max(t.id)
         from ledger_account a join ledger_transfer t on a.id in (t.debit_account_id, t.credit_account_id)
         where a.key = $1 and t.posted_at >= $2 and t.posted_at < $3 group by 1 order by 1
         """,

@@ -46,6 +46,9 @@ from almoner.giving.banking.bank_statements.domain import (
     UnreconciledItem,
 )
 from almoner.giving.banking.bank_statements.store import count_lines as count_lines
+from almoner.giving.banking.bank_statements.store import (
+    count_missing_provider_payouts as count_missing_provider_payouts,
+)
 from almoner.giving.banking.bank_statements.store import count_unreconciled as count_unreconciled
 from almoner.giving.banking.bank_statements.store import covered_until as covered_until
 from almoner.giving.banking.bank_statements.store import find_missing_provider_payout as find_missing_provider_payout

@@ -460,6 +460,19 @@ async def missing_provider_payouts(
     return [_missing_provider_payout(row) for row in rows]
 
 
+async def count_missing_provider_payouts(tx: Tx, max_count: int) -> tuple[int, datetime | None]:
+    """Count provider payouts without a bank line up to ``max_count``, with the import of the oldest."""
+    [counted] = await tx.fetch(
+        f"""
+        select count(*)::int, min(imported_at) from (
+            select s.imported_at {_UNBANKED} order by s.imported_at, s.id limit $1
+        ) missing
+        """,
+        max_count,
+    )
+    return counted[0], counted[1]
+
+
 async def find_missing_provider_payout(tx: Tx, provider: str, reference: str) -> MissingProviderPayout | None:
     """Find one provider payout without a bank line."""
     row = await tx.fetchrow(f"{_MISSING_PROVIDER_PAYOUT} and s.provider = $1 and s.reference = $2", provider, reference)

@@ -38,7 +38,7 @@ from almoner.giving.disbursing.verifications.flagging import on_account_refused 
 from almoner.giving.disbursing.verifications.flagging import review_flag as review_flag
 from almoner.giving.disbursing.verifications.schemas import MonetaryDonationVerificationResponse
 from almoner.giving.disbursing.verifications.store import list_decisions as list_decisions
-from almoner.giving.disbursing.verifications.store_findings import count_waiting as count_waiting
+from almoner.giving.disbursing.verifications.store_findings import count_waiting_at_most as count_waiting_at_most
 from almoner.giving.disbursing.verifications.store_findings import list_findings as list_findings
 from almoner.giving.disbursing.verifications.store_findings import list_flags as list_flags
 from almoner.giving.disbursing.verifications.store_findings import list_waiting as list_waiting

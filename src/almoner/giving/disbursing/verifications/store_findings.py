@@ -199,6 +199,25 @@ async def count_waiting(tx: Tx) -> Mapping[str, tuple[int, datetime | None]]:
     return {"verification": (pending[0], pending[1]), "flag": (flagged[0], flagged[1])}
 
 
+COUNT_WAITING: Final = """
+select 'monetary_donation_verification' as kind, count(*), min(created_at) as oldest from (
+    select created_at from monetary_donation_verification where status = 'pending' and expires_at > $1
+    order by created_at, id limit $2
+) pending
+union all select 'verification_flag', count(*), min(raised_at) from (
+    select f.raised_at from monetary_donation_flag f join monetary_donation_verification v on v.id = f.verification_id
+    where f.status = 'open' and v.status in ('pending', 'approved') order by f.raised_at, f.id limit $2
+) flagged
+"""
+
+
+@across_partners("operators")
+async def count_waiting_at_most(tx: Tx, max_count: int) -> Mapping[WaitingKind, tuple[int, datetime | None]]:
+    """Count pending verifications and open flags up to ``max_count``, and since when the oldest has waited."""
+    rows = await tx.fetch(COUNT_WAITING, tx.now, max_count)
+    return {row["kind"]: (row["count"], row["oldest"]) for row in rows}
+
+
 _WAITING: Final = """
 select kind, id, partner_id, organisation_id, since, reviewed from (
     (

@@ -52,9 +52,8 @@ from almoner.validation.decisions.reviews.domain import (
 )
 from almoner.validation.decisions.reviews.ports import ReopenHandler, ReviewHandler
 from almoner.validation.decisions.reviews.store import QueuePosition as QueuePosition
-from almoner.validation.decisions.reviews.store import count_filtered_reviews as count_filtered_reviews
 from almoner.validation.decisions.reviews.store import count_open_at_most as count_open_at_most
-from almoner.validation.decisions.reviews.store import count_open_reviews_by_kind as count_open_reviews_by_kind
+from almoner.validation.decisions.reviews.store import count_waiting_at_most as count_waiting_at_most
 from almoner.validation.decisions.reviews.store import list_open_reviews as list_open_reviews
 from almoner.validation.decisions.reviews.store_second_looks import list_agreement_rates as list_agreement_rates
 from almoner.validation.decisions.reviews.store_second_looks import list_daily_figures as list_daily_figures

@@ -1,9 +1,9 @@
 """SQL for reviews and decisions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, get_args
 from uuid import UUID
 
 from asyncpg import Record
@@ -161,19 +161,6 @@ async def list_open_reviews(
     tx: Tx, filters: ReviewFilters, limit: int, after: QueuePosition | None = None
 ) -> list[Review]:
     """Open reviews, oldest first, after the last one of the previous page."""
-    return [_review(row) for row in await _fetch_open_reviews(tx, filters, limit, after)]
-
-
-async def count_filtered_reviews(tx: Tx, filters: ReviewFilters, max_count: int) -> tuple[int, datetime | None]:
-    """The number of open reviews, counted up to ``max_count``, and since when the oldest has waited."""
-    waiting = await _fetch_open_reviews(tx, filters, max_count, dates_only=True)
-    return len(waiting), waiting[0]["asked_at"] if waiting else None
-
-
-async def _fetch_open_reviews(
-    tx: Tx, filters: ReviewFilters, limit: int, after: QueuePosition | None = None, *, dates_only: bool = False
-) -> list[Record]:
-    columns = "asked_at" if dates_only else _COLUMNS
     kind = "kind = $1" if filters.kind else "$1::text is null"
     partner = "partner_id = $2" if filters.partner_id else "$2::uuid is null"
     holder = "claimed_by = $3 and claimed_until > $4" if filters.holder else "$3::text is null and $4::timestamptz = $4"
@@ -184,9 +171,9 @@ async def _fetch_open_reviews(
     until = "asked_at <= $11" if filters.asked_until else "$11::timestamptz is null"
     due = "due_at <= $13" if filters.due_until else "$13::timestamptz is null"
     free = _FREE_FOR if filters.free_for else "$12::text is null"
-    return await tx.fetch(
+    rows = await tx.fetch(
         f"""
-        select {columns} from review where status = 'open' and {kind} and {partner} and {holder} and {beyond}
+        select {_COLUMNS} from review where status = 'open' and {kind} and {partner} and {holder} and {beyond}
             and {country} and {script} and {reason} and {until} and {free} and {due}
         order by asked_at, id limit $5
         """,
@@ -203,6 +190,14 @@ async def _fetch_open_reviews(
         filters.free_for,
         filters.due_until,
     )
+    return [_review(row) for row in rows]
+
+
+class WaitingCount(NamedTuple):
+    """How many reviews wait, and since when the oldest of them has waited."""
+
+    count: int
+    oldest: datetime | None
 
 
 @across_partners("operators")
@@ -215,12 +210,45 @@ async def count_open_reviews_by_kind(tx: Tx) -> list[tuple[Kind, int, datetime]]
 
 
 @across_partners("operators")
-async def count_open_at_most(tx: Tx, max_count: int) -> int:
-    """The number of open reviews, counted up to ``max_count``."""
-    count: int = await tx.fetchval(
-        "select count(*) from (select from review where status = 'open' limit $1) waiting", max_count
+async def count_open_at_most(tx: Tx, max_count: int) -> WaitingCount:
+    """The number of open reviews, counted up to ``max_count``, and since when the oldest has waited."""
+    [counted] = await tx.fetch(
+        """
+        select count(*), min(asked_at) from (
+            select asked_at from review where status = 'open' order by asked_at, id limit $1
+        ) waiting
+        """,
+        max_count,
     )
-    return count
+    return WaitingCount(*counted)
+
+
+@across_partners("operators")
+async def count_waiting_at_most(tx: Tx, by: str, max_count: int) -> Mapping[str, WaitingCount]:
+    """How many open reviews are "claimed" by a person, "overdue", and of each kind, counted up to ``max_count``."""
+    rows = await tx.fetch(
+        """
+        select 'claimed', count(*), min(asked_at) from (
+            select asked_at from review where status = 'open' and claimed_by = $1 and claimed_until > $2
+            order by asked_at, id limit $5
+        ) waiting
+        union all select 'overdue', count(*), min(asked_at) from (
+            select asked_at from review where status = 'open' and due_at <= $3 order by due_at limit $5
+        ) waiting
+        union all select given.kind, waiting.count, waiting.oldest from unnest($4::text[]) as given (kind), lateral (
+            select count(*), min(asked_at) as oldest from (
+                select asked_at from review where status = 'open' and kind = given.kind
+                order by asked_at, id limit $5
+            ) of_kind
+        ) waiting
+        """,
+        by,
+        tx.real_now,
+        tx.now,
+        get_args(Kind),
+        max_count,
+    )
+    return {row[0]: WaitingCount(row[1], row[2]) for row in rows}
 
 
 class DecisionCount(NamedTuple):
