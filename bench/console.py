@@ -82,7 +82,6 @@ def pages(records: Mapping[str, list[str]], organisations: list[str], partner: s
         "/bank-statements/gaps",
         "/refunds/failed",
         "/disbursements/holds",
-        "/disbursements/run",
         "/ledger/account?key=bank:USD",
         f"/ledger/account?key=bank:USD&month={last_month():%Y-%m}",
         f"/ledger/account?key=bank:USD&month={last_month() - _LONG_AGO:%Y-%m}",
@@ -95,10 +94,14 @@ def pages(records: Mapping[str, list[str]], organisations: list[str], partner: s
         ("/disbursements/{id}", "disbursement"),
         ("/ledger/transfers?q={id}", "donation"),
     ):
-        made[path] = lambda pick, path=path, table=table: path.replace("{id}", pick.choice(records[table]))
+        made[path] = _of_record(path, records[table])
     made["/organisations/{id}"] = lambda pick: f"/organisations/{pick.choice(organisations)}"
     return made
 
 
 def _fixed(path: str) -> Ask:
     return lambda _pick: path
+
+
+def _of_record(path: str, ids: list[str]) -> Ask:
+    return lambda pick: path.replace("{id}", pick.choice(ids))

@@ -120,7 +120,7 @@ insert into bank_statement_line (
     settlement_id, decided_by, created_at, status_changed_at
 )
 select uuidv7(made.imported_at - now()), made.id, position, 'DE00BENCH', begins_on, 1000 + position, 'USD',
-       reference || '-' || position, case position when 1 then 'matched' else 'open' end,
+       made.reference || '-' || position, case position when 1 then 'matched' else 'open' end,
        case position when 2 then 'unknown' end, case position when 1 then 'settlement' end,
        case position when 1 then s.id end, case position when 1 then 'rule' end, made.imported_at, made.imported_at
 from made join settlement s on s.provider = 'bench' and s.settled_on = made.begins_on, generate_series(1, 2) position

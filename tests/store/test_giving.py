@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 
 from almoner.giving.accounting.suspense.domain import UNALLOCATED_PAYMENT
+from almoner.giving.checkout.donations import store as donations_store
 from almoner.giving.checkout.donations.domain import DONATION
 from almoner.giving.checkout.payments.domain import PAYMENT, UnallocatedReason
 from almoner.giving.checkout.sessions.domain import SESSION
@@ -18,6 +19,7 @@ from tests.support import factories
 from tests.support import giving as support
 from tests.support.client import Client
 from tests.support.giving import Giving
+from tests.support.plans import Explaining
 from tests.support.service import Service
 
 
@@ -257,3 +259,13 @@ async def test_hot_queries_use_their_indexes(giving: Giving, query: str, index: 
         await tx.execute("set local enable_sort = off")
         plan = "\n".join(row[0] for row in await tx.fetch(f"explain {query}", uuid4(), uuid4()))
     assert index in plan, plan
+
+
+async def test_the_next_erasure_is_the_first_of_its_index(giving: Giving) -> None:
+    async with giving.service.db.write() as tx:
+        await tx.execute("set local enable_seqscan = off")
+        explaining: Any = Explaining(tx)
+        await donations_store.next_erasure_at(explaining)
+    assert "donation_to_erase" in explaining.indexes()
+    assert [node["Node Type"] for node in explaining.plans] == ["Limit"], "it stops at the first"
+    assert not explaining.sorts_before_limit()

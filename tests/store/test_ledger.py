@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Callable
+from datetime import timedelta
 from time import monotonic
 from typing import Any
 from uuid import UUID, uuid4
@@ -370,3 +371,14 @@ async def test_m1_the_kinds_in_the_database_are_those_in_the_code(service: Servi
             "select pg_get_constraintdef(oid) from pg_constraint where conname = 'ledger_transfer_kind_check'"
         )
     assert all(f"'{kind}'" in check for kind in TransferKind)
+
+
+async def test_the_transfers_of_a_month_are_those_of_its_days(service: Service, provider: str) -> None:
+    key, day = f"provider_clearing:USD:{provider}", timedelta(days=1)
+    async with service.db.read() as tx:
+        [one] = days = await ledger.list_day_totals_of_account(tx, key, tx.now - day, tx.now + day)
+        assert (one.transfers, one.debits_minor, one.credits_minor) == (1, 10_000, 0)
+        found = await ledger.list_transfers_of_account(tx, key, days, None, 10)
+        assert [transfer.id for transfer in found] == [one.first_id] == [one.last_id]
+        assert await ledger.list_transfers_of_account(tx, key, None, None, 10) == found
+        assert await ledger.list_transfers_of_account(tx, key, [], None, 10) == []

@@ -405,7 +405,8 @@ async def erase_donors(tx: Tx, cancelled_before: datetime, limit: int) -> Erased
 @across_partners("sweep")
 async def next_erasure_at(tx: Tx) -> datetime | None:
     """When the oldest cancelled donation with a donor was cancelled."""
-    found: datetime | None = await tx.fetchval(f"select min(cancelled_at) from donation where {_FORGOTTEN}")
+    sql = f"select cancelled_at from donation where {_FORGOTTEN} order by cancelled_at limit 1"
+    found: datetime | None = await tx.fetchval(sql)
     return found
 
 

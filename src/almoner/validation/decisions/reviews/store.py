@@ -196,7 +196,7 @@ async def list_open_reviews(
 class WaitingCount(NamedTuple):
     """How many reviews wait, and since when the oldest of them has waited."""
 
-    count: int
+    total: int
     oldest: datetime | None
 
 
