@@ -82,7 +82,7 @@ async def get_partner(tx: Tx, text: str) -> Partner:
 async def create_partner(
     tx: Tx, officer: Caller, name: Annotated[str, typer.Argument(help="Name of the partner, as shown to donors.")]
 ) -> Output:
-    """Create a partner, with one secret key and one publishable key."""
+    """Create a partner, a secret key and a publishable key."""
     account = await partner_service.create(tx, name)
     await officer.record_audit_entry(tx, account.id, "partner.added", tx.ids.text("partner", account.id))
     scope = Partner(account.id)
@@ -289,10 +289,11 @@ async def pause_partner(
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     reason: Annotated[str, typer.Option(help="Reason, shown to the partner (10 to 500 characters).")],
 ) -> str:
-    """Pause a partner, so that nobody can start a donation through it.
+    """Pause a partner.
 
-    Requests with the partner's API keys get 403 Forbidden, and regular donations are not charged. Payments in progress,
-    refunds, receipts, disbursements and webhooks continue. The partner's owners are notified by email.
+    Nobody can then start a donation through the partner. Requests with the partner's API keys get 403 Forbidden, and
+    regular donations are not charged. Payments in progress, refunds, receipts, disbursements and webhooks continue. The
+    partner's owners are notified by email.
     """
     scope = await get_partner(tx, partner)
     with refused_as_bad_parameter():

@@ -19,7 +19,7 @@ commands = typer.Typer(help="Tag organisations by their activities.", no_args_is
 
 @commands.command("apply")
 def tag_all_organisations() -> None:
-    """Tag the activities of all organisations with the rules of this version.
+    """Tag all organisations with the rules of this version.
 
     Imports tag organisations automatically. Run this command after an upgrade that changed the tags or the rules. If
     the command is interrupted, run it again. No events are sent, but each organisation's history shows the changes.

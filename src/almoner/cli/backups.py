@@ -27,7 +27,7 @@ class Part(StrEnum):
 @commands.command("list")
 @in_transaction
 async def list_backups(tx: Tx) -> Table:
-    """Show when the last backup of each part of the deployment was recorded."""
+    """Show when each part was last backed up."""
     return Table(
         ("part", "finished", "recent", "note"),
         [

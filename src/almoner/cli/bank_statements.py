@@ -165,7 +165,7 @@ async def explain_discrepancy(
     ],
     note: Note,
 ) -> str:
-    """Mark a missing statement or a missing provider payout as explained."""
+    """Explain a missing statement or provider payout."""
     provider, by_provider, reference = discrepancy.partition("/")
     try:
         if by_provider:
@@ -272,7 +272,7 @@ async def dismiss_line(tx: Tx, officer: Caller, line: LineId, note: Note) -> str
 @commands.command("reopen")
 @as_operator("finance", audit_action="bank_statement_line.reopened")
 async def reopen_line(tx: Tx, officer: Caller, line: LineId, note: Note) -> str:
-    """Reopen a statement line that was dismissed or matched by mistake.
+    """Reopen a line that was dismissed or matched by mistake.
 
     You can only reopen dismissed lines and lines matched to a provider payout, because these are not booked in the
     ledger.

@@ -27,7 +27,7 @@ _OURS = (
 
 
 def clean() -> None:
-    """Delete the data of the sandbox: its embedded database, sandbox.json, secrets, logs and stored files.
+    """Delete the data of the sandbox. This deletes its embedded database, sandbox.json, secrets, logs and stored files.
 
     No other database is changed.
     """

@@ -15,7 +15,7 @@ from almoner.platform.database.transactions import Database
 from almoner.platform.files.storage import BlobStore
 from almoner.validation.applications.documents import service as documents
 
-commands = typer.Typer(help="List and restore files of deleted documents in the trash.", no_args_is_help=True)
+commands = typer.Typer(help="List and restore deleted document files.", no_args_is_help=True)
 
 
 @commands.command("trash")

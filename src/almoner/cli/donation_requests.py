@@ -28,7 +28,7 @@ Limit = Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.
 @commands.command("run")
 @with_database
 async def create_requests(database: Database) -> Output:
-    """Create donation requests (invoices to partners) for completed periods.
+    """Create donation requests for completed periods.
 
     A background worker also does this automatically every day after midnight UTC.
     """
@@ -163,7 +163,10 @@ async def apply_overpayment(
     request: Annotated[str, typer.Argument(help="Reference or ID of another donation request for the same partner.")],
     note: Note,
 ) -> Output:
-    """Apply an overpayment to another donation request of the same partner. Any remaining amount stays unallocated."""
+    """Apply an overpayment to another donation request.
+
+    The request must be of the same partner. Any remaining amount stays unallocated.
+    """
     async with operator_transaction(database, "finance") as (tx, officer):
         payment_id, request_id = parse_id(tx, "requestpayment", payment), await _request_id(tx, request)
 

@@ -23,7 +23,7 @@ from almoner.platform.database.transactions import Database, Tx
 
 commands = typer.Typer(help="Manage operators, their roles and tokens.", no_args_is_help=True)
 tokens = typer.Typer(help="Manage operators' personal tokens.", no_args_is_help=True)
-approvals = typer.Typer(help="Show decisions that need the approval of a second operator.", no_args_is_help=True)
+approvals = typer.Typer(help="Show decisions that need a second approval.", no_args_is_help=True)
 commands.add_typer(tokens, name="tokens")
 
 

@@ -13,7 +13,7 @@ from almoner.giving.receipts.domain import Donee
 from almoner.kit.time import iso_timestamp, iso_timestamp_or_none
 from almoner.platform.database.transactions import Partner, Tx
 
-commands = typer.Typer(help="Manage donees, which are named on receipts for US tax purposes.", no_args_is_help=True)
+commands = typer.Typer(help="Manage donees that are named on US tax receipts.", no_args_is_help=True)
 
 _TYPE: Final = "receiptdonee"
 

@@ -13,7 +13,7 @@ _WIDTH = 76
 
 
 def selfcheck() -> None:
-    """Check that the records of payments, events and jobs are consistent.
+    """Check that money, events and jobs are consistent.
 
     The exit status is 1 if a check fails. The command reads one snapshot of the database and changes nothing, so you
     can run it while the service is running.

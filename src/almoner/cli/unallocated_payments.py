@@ -21,7 +21,7 @@ from almoner.kit.time import iso_timestamp
 from almoner.platform.audit.log import DEPLOYMENT
 from almoner.platform.database.transactions import Tx
 
-commands = typer.Typer(help="Refund, apply or write off payments that match no donation.", no_args_is_help=True)
+commands = typer.Typer(help="Handle payments that match no donation.", no_args_is_help=True)
 
 _TYPE: Final = "heldpayment"
 _LONGEST_NAME: Final = 255

@@ -176,9 +176,9 @@ async def request_confirmation(
         typer.Option(help="Language of the email, such as de. Default: the language of the nonprofit's country."),
     ] = None,
 ) -> str:
-    """Ask a nonprofit by email to confirm that it wants to receive donations.
+    """Ask a nonprofit whether it wants to receive donations.
 
-    The email contains a link with which the nonprofit confirms this. It is sent to the address set with `almoner agents
+    The nonprofit gets an email with a link to confirm this. The email is sent to the address set with `almoner agents
     set-contact`.
     """
     one = await _find(tx, verification)

@@ -104,7 +104,7 @@ def import_list(
 
 @commands.command("retire")
 def retire_list(source: Source) -> None:
-    """Retire a watch list that its publisher has withdrawn or that you no longer use.
+    """Retire a watch list that is withdrawn or no longer used.
 
     A retired list no longer flags anyone, and no longer counts as a loaded list for its categories. Previous versions
     of the list are kept. To use the list again, import it again.
