@@ -21,9 +21,7 @@ from tests.support.cluster import PROJECT
 FOLDER: Final = PROJECT / ".cache" / "statements"
 SOURCE: Final = str(PROJECT / "src" / "almoner") + os.sep
 TESTS: Final = str(PROJECT / "tests")
-LAYER: Final = tuple(
-    SOURCE + f"platform/{name}.py" for name in ("database/transactions", "database/deadlines", "jobs/due_times")
-)
+LAYER: Final = tuple(SOURCE + f"platform/database/{name}.py" for name in ("transactions", "deadlines"))
 MOST_SHAPES: Final = 12
 """The most parameter shapes of one statement: further ones add nothing."""
 MOST_TIMES: Final = 500
