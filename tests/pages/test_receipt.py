@@ -16,7 +16,7 @@ async def give(site: Site, *, anonymous: bool = False, **body: str) -> tuple[dic
     async with site.donor() as page:
         await page.goto(session["url"])
         await page.locator("#amount-other").check()
-        await page.locator("#typed").fill("12.34")
+        await page.locator("#typed").fill("12,34" if body.get("language") == "de" else "12.34")
         for field, text in (("first_name", "Amina"), ("last_name", "K"), ("email", "amina.receipt@example.org")):
             await page.locator(f"#{field}").fill(text)
         if anonymous:
