@@ -11,7 +11,8 @@ import pytest
 from PIL import Image
 
 from almoner.console import review_cases
-from almoner.console.review_words import fact_words, rejection_reason_text
+from almoner.console.review_words import fact_words, rejection_reason_text, step_facts
+from almoner.kit.evidence import EvaluationStep
 from almoner.kit.time import iso_timestamp
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews import service as reviews
@@ -290,10 +291,20 @@ async def test_a_pdf_is_shown_page_by_page_and_never_inline(
         "2026-11-28T04:00:00+00:00": "2026-11-28",
         "Rivers_of hope": "Rivers_of hope",
         "a_b@example.org": "a_b@example.org",
+        "adverseMedia": "Adverse media",
     }.items(),
 )
 def test_facts_are_shown_in_words(value: str, shown: str) -> None:
     assert fact_words(value, lambda at: f"{at:%Y-%m-%d}") == shown
+
+
+def test_parts_of_a_score_are_shown_in_words() -> None:
+    parts = [["same", 1.0, "rivers", "rivers"], ["asked_only", 0.0, "hope", ""]]
+    step = EvaluationStep("name", "pass", facts={"parts": parts, "reason": "script_not_supported", "listed": None})
+    assert step_facts(step, str) == [
+        ("parts", "Same word +1.00: rivers, rivers; Only in the entered name +0.00: hope"),
+        ("reason", "Script not supported"),
+    ]
 
 
 async def test_why_a_document_was_rejected_is_said(service: Service, api: Client, reviewer: Browser, case: str) -> None:
@@ -380,6 +391,9 @@ async def test_a_letter_of_authority_is_asked_for(service: Service, api: Client,
     case = f"/operator/reviews/{made['agentVerificationId']}"
     await reviewer.get(case)
     await reviewer.post(case, do="claim")
+    decision = (await reviewer.get(f"{case}/reject")).text
+    assert "Website, on record" in decision
+    assert "pending_review" not in decision
     page = (await reviewer.get(f"{case}/request")).text
     assert "Letter of authority" in page
     assert "Governing document" not in page

@@ -10,6 +10,11 @@ from tests.support import people
 from tests.support.factories import unique
 from tests.support.validation import UNHEARD_OF, decided
 
+MISPLACED_CELLS = """tables => tables.flatMap(table => [...table.tHead.rows[0].cells].filter((head, at) =>
+    Math.abs(head.getBoundingClientRect().x - table.tBodies[0].rows[0].cells[at].getBoundingClientRect().x) > 1
+).map(head => head.textContent))"""
+"""Headings of columns that do not stand above their cells."""
+
 
 async def enter(site: Site, page: Page, path: str, *roles: OperatorRole) -> None:
     """Sign in as a new operator, at a page of the console."""
@@ -39,6 +44,7 @@ async def test_a_reviewer_decides_by_keyboard(site: Site) -> None:
         await page.get_by_role("button", name="Claim this case").press("Enter")
         await expect(page.get_by_text("(15 min)")).to_be_visible()
         await expect(page.get_by_text("U+0410")).to_be_visible()
+        assert await page.get_by_role("table").evaluate_all(MISPLACED_CELLS) == []
         await is_fine(page)
         await page.keyboard.press("h")
         await page.wait_for_url("**#decisions")

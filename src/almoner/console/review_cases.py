@@ -27,6 +27,7 @@ from almoner.console.review_words import (
     fact_words,
     reason_words,
     rejection_reason_text,
+    step_facts,
 )
 from almoner.kit.errors import NotFound
 from almoner.platform.database.transactions import Partner, Tx
@@ -175,6 +176,7 @@ class CasePages:
             "flag_words": FLAG_WORDS,
             "rejection_reason_text": rejection_reason_text,
             "fact_words": fact_words,
+            "step_facts": step_facts,
             "minutes": int(CLAIM_DURATION.total_seconds()) // 60,
         }
 

@@ -14,11 +14,10 @@ from almoner.console.actions import ActionField, ActionPage, ActionPages, Consol
 from almoner.console.context import ConsoleContext
 from almoner.console.links import REVIEWERS
 from almoner.console.review_cases import CasePages
-from almoner.console.review_words import ACTS, REVIEWS, reason_words
+from almoner.console.review_words import ACTS, REVIEWS, reason_words, summary_facts
 from almoner.kit.errors import Problem
 from almoner.platform.database.transactions import Partner, Tx
 from almoner.platform.outbound.mail import Mail
-from almoner.platform.pages.record_tables import Fact
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import (
     CLAIM_DURATION,
@@ -57,7 +56,7 @@ class DecisionPages:
             partner = (await partners.get(tx, Partner(view.subject.partner_id))).name
             sentences = [view.shown.title, effect, f"{partner} receives an event, and API responses show the decision."]
             page = ActionPage(title, title, f"{REVIEWS}/{name}", f"Case {name}", sentences, _fields(handler, verdict))
-            page = with_claim(replace(page, facts=_facts(view)), view, self._context.operator_id(visitor))
+            page = with_claim(replace(page, facts=summary_facts(view.shown)), view, self._context.operator_id(visitor))
             if page.closed or kind not in _WITH_APPLICANT:
                 return page
             return await self._with_emails(tx, visitor, page, handler, view, verdict)
@@ -154,7 +153,3 @@ def _fields(handler: ReviewHandler, verdict: Verdict) -> Sequence[ActionField]:
         return [note]
     choices = [(one, reason_words(one)) for one in handler.reason_codes]
     return [ActionField("reason", "Reason", "choice", choices=choices), note]
-
-
-def _facts(view: ReviewView) -> list[Fact]:
-    return [Fact(name.capitalize(), value) for name, value in view.shown.facts[:6] if value]

@@ -23,7 +23,15 @@ from almoner.console.lists import (
     page_by_position,
     parse_position,
 )
-from almoner.console.review_words import ACTS, KIND_WORDS, SECOND_LOOKS, SINGULAR_WORDS, fact_words, reason_words
+from almoner.console.review_words import (
+    ACTS,
+    KIND_WORDS,
+    SECOND_LOOKS,
+    SINGULAR_WORDS,
+    fact_words,
+    reason_words,
+    step_facts,
+)
 from almoner.kit.errors import IncorrectParams, NotFound
 from almoner.platform.database.transactions import Tx
 from almoner.platform.pages.record_tables import Column
@@ -118,6 +126,7 @@ class SecondLookPages:
             facts=[(label, value) for label, value in shown.facts if label.rpartition(": ")[2] not in _REVEALING],
             compared=[mark_differences(one) for one in shown.compared],
             fact_words=fact_words,
+            step_facts=step_facts,
         )
 
     def _answer(self) -> ConsoleAction:

@@ -6,10 +6,12 @@ from datetime import datetime
 from typing import Final
 
 from almoner.giving.disbursing.verifications.service import WaitingKind
-from almoner.platform.pages.record_tables import readable
+from almoner.kit.evidence import EvaluationStep
+from almoner.platform.pages.record_tables import Fact, readable
 from almoner.screening.matching.domain import Finding
+from almoner.screening.watchlists.domain import CATEGORIES
 from almoner.validation.applications.documents.domain import ENCRYPTED, LIMITS_EXCEEDED, Document
-from almoner.validation.decisions.reviews.domain import Kind, Verdict
+from almoner.validation.decisions.reviews.domain import Kind, ReviewEvidence, Verdict
 from almoner.validation.requests.domain import REVIEW_REASONS
 
 REVIEWS: Final = "/reviews"
@@ -143,15 +145,48 @@ FINDING_WORDS: Final[Mapping[Finding, str]] = {
 }
 """The labels of the parts of a match score."""
 
+_MOST_FACTS: Final = 6
+_MOST_LISTED: Final = 5
 _CODE: Final = re.compile(r"[a-z]+(_[a-z]+)+", re.ASCII)
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*", re.ASCII)
 
 
 def fact_words(value: str, moment: Callable[[datetime], str]) -> str:
     """Format a fact of a case for display: codes as plain words, and timestamps with ``moment``."""
-    if _CODE.fullmatch(value):
-        return readable(value)
-    return moment(datetime.fromisoformat(value)) if _MOMENT.fullmatch(value) else value
+    return moment(datetime.fromisoformat(value)) if _MOMENT.fullmatch(value) else _code_words(value)
+
+
+def _code_words(value: str) -> str:
+    return readable(value) if _CODE.fullmatch(value) or value in CATEGORIES else value
+
+
+def summary_facts(shown: ReviewEvidence) -> list[Fact]:
+    """The first facts of a case and the values on record, for the page of a decision."""
+    facts = [
+        Fact(label.capitalize(), _code_words(value), "moment" if _MOMENT.fullmatch(value) else "text")
+        for label, value in shown.facts[:_MOST_FACTS]
+        if value
+    ]
+    on_record = [(one.label, ", ".join(one.listed[:_MOST_LISTED])) for one in shown.compared]
+    return facts + [Fact(f"{label}, on record", listed) for label, listed in on_record if listed]
+
+
+def step_facts(step: EvaluationStep, moment: Callable[[datetime], str]) -> list[tuple[str, str]]:
+    """Format the facts of a step for display, without empty ones."""
+    return [
+        (name, _score_words(step.facts[name]) if name == "parts" else fact_words(value, moment))
+        for name, value in step.text_facts
+        if value
+    ]
+
+
+def _score_words(parts: object) -> str:
+    """Format the parts of a score, such as "Same word +1.00: rivers, rivers"."""
+    words = []
+    for finding, points, *compared in parts if isinstance(parts, list | tuple) else ():
+        values = ", ".join(one for one in compared if one)
+        words.append(f"{FINDING_WORDS.get(finding, finding)} {points:+.2f}" + (f": {values}" if values else ""))
+    return "; ".join(words)
 
 
 def reason_words(reason: str) -> str:
