@@ -180,6 +180,7 @@ async def test_an_appeal_is_due_when_it_was_promised(service: Service, api: Clie
     async with service.db.read() as tx:
         due = await tx.fetchval("select due_at from review where subject_id = $1", tx.ids.parse("appeal", appeal["id"]))
     assert iso_timestamp(due) == appeal["dueAt"]
+    assert "rejectionReasonCode" not in (await reviewer.get(f"/operator/reviews/{appeal['id']}")).text
     assert appeal["id"] not in (await reviewer.get("/operator/reviews.csv?kind=appeal&due=within+a+day")).text
     assert appeal["id"] in (await reviewer.get("/operator/reviews.csv?kind=appeal")).text
     assert (await reviewer.get("/operator/reviews?due=soon")).status_code == 422
@@ -389,7 +390,8 @@ async def test_a_letter_of_authority_is_asked_for(service: Service, api: Client,
     await submissions.simulate(api, made["agentVerificationId"], "confirm_email")
     await service.drain()
     case = f"/operator/reviews/{made['agentVerificationId']}"
-    await reviewer.get(case)
+    evidence = (await reviewer.get(case)).text
+    assert evidence.count('<th scope="row">Mailbox</th>') == 1, "the address was checked twice"
     await reviewer.post(case, do="claim")
     decision = (await reviewer.get(f"{case}/reject")).text
     assert "Website, on record" in decision

@@ -34,23 +34,23 @@ class AgentReviewHandler:
         return await service.lock_review_subject(tx, subject_id)
 
     async def load_evidence(self, tx: Tx, subject_id: UUID) -> ReviewEvidence:
-        """Load the applicant, the nonprofit's answer, all findings and documents. Raises NotFound."""
+        """Load the applicant, the nonprofit's answer, documents, and what each step found last. Raises NotFound."""
         found = await service.get(tx, ALL_PARTNERS, subject_id)
         facts = [
             *_facts(found),
             *await _nonprofit(tx, found),
             *_question_facts(await service.find_representation_request(tx, subject_id)),
         ]
-        steps = [
-            replace(step, facts={"seen": iso_timestamp(made.at), **step.facts})
+        latest = {
+            step.name: replace(step, facts={"seen": iso_timestamp(made.at), **step.facts})
             for made in await evidence.list_evaluations(tx, subject_id)
             for step in made.steps
-        ]
+        }
         who = " ".join(name for name in (found.first_name, found.last_name) if name)
         return ReviewEvidence(
             title=f"Does {who or 'somebody forgotten'} speak for {found.nonprofit_name}?",
             facts=facts,
-            steps=steps,
+            steps=list(latest.values()),
             documents=await service.list_document_ids(tx, subject_id),
             compared=await _compared(tx, found),
         )

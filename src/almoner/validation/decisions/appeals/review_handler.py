@@ -1,6 +1,6 @@
 """Shows appeals to reviewers with the evidence of the failed checks, and applies their decisions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -125,9 +125,19 @@ async def _facts(tx: Tx, appeal: Appeal, submission: Submission) -> list[Fact]:
 def _refusals(submission: Submission) -> list[Fact]:
     reasons = submission.failure_reasons or {}
     return [
-        (f"refused: {check}", msgspec.json.encode(reasons.get(check)).decode())
+        (f"refused: {_words(check)}", _reason_text(reasons.get(check)))
         for check in submissions_domain.failed_checks(submissions_domain.check_statuses(submission))
     ]
+
+
+def _reason_text(reason: object) -> str:
+    """The code with which a check failed; the whole reason if it has no code."""
+    code = reason.get("rejectionReasonCode") if isinstance(reason, Mapping) else None
+    return code or msgspec.json.encode(reason).decode()
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
 
 
 async def _original_decisions(tx: Tx, submission: Submission) -> list[Fact]:
@@ -144,7 +154,7 @@ async def _original_decisions(tx: Tx, submission: Submission) -> list[Fact]:
     for subject in subjects:
         if subject is not None:
             history = await reviews.review_history_of(tx, subject)
-            facts += [(f"decision on {subject.kind}", _decision(one)) for one in history.decisions]
+            facts += [(f"decision on {_words(subject.kind)}", _decision(one)) for one in history.decisions]
     return facts
 
 
