@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -172,6 +172,7 @@ def _iter_texts(value: object) -> Iterator[str]:
             yield from chain.from_iterable(map(_iter_texts, value))
 
 
+@lru_cache(4096)
 def _printable_character(character: str) -> str:
     code = ord(character)
     if code in _font_characters():
@@ -187,13 +188,10 @@ def _printable_character(character: str) -> str:
 
 def _plain_letters(character: str) -> str | None:
     """The letters that a letter is another form of, such as mathematical or Arabic presentation forms."""
+    if unicodedata.category(character)[0] != "L" and unicodedata.category(character) != "Nl":
+        return None
     plain = unicodedata.normalize("NFKC", character)
-    is_letter = unicodedata.category(character)[0] == "L" or unicodedata.category(character) == "Nl"
-    return (
-        plain
-        if is_letter and plain != character and all(map(_font_characters().__contains__, map(ord, plain)))
-        else None
-    )
+    return plain if plain != character and all(ord(one) in _font_characters() for one in plain) else None
 
 
 def _number_of(character: str) -> str:
