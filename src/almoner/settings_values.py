@@ -4,13 +4,14 @@ Messages start with ``must``: the variable's name is put before them.
 """
 
 import re
+import unicodedata
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from email.utils import getaddresses, parseaddr
-from ipaddress import ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, urlsplit
@@ -39,6 +40,7 @@ _HOST: Final = re.compile(
     r"(?=.{1,253}$)(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)*[^\W_](?:[\w-]{0,61}[^\W_])?|[0-9a-f.]*:[0-9a-f:.]+"
 )
 """A host name, or an IPv6 address."""
+_OVERRIDES: Final = "\u202a\u202b\u202c\u202d\u202e"
 _COMMENT: Final = re.compile(r"\s#")
 _STRIPE_KEY: Final = re.compile(r"(?:sk|rk)_(?:test|live)_[0-9A-Za-z]{4,250}", re.ASCII)
 _STRIPE_SECRET: Final = re.compile(r"whsec_[0-9A-Za-z]{4,200}", re.ASCII)
@@ -59,7 +61,7 @@ def clean_text(text: str) -> str:
     systemd, shells, Compose and Kubernetes differ on quotes, comments and ``~``.
     """
     text = text.strip()
-    if text[1:] and text[0] == text[-1] and text[0] in "\"'":
+    if text[1:] and text[0] == text[-1] and text[0] in "\"'" and text[0] not in text[1:-1]:
         raise ValueError("must not have quotes around it: whatever sets this variable keeps them, so remove them")
     if _PLACEHOLDER in text:
         raise ValueError(f"must be set: it still contains {_PLACEHOLDER}")
@@ -77,9 +79,14 @@ def check_no_comment(text: str) -> str:
 
 def check_one_line(value: str) -> str:
     """Check a text that pages and emails show."""
-    if not value.isprintable():
+    if not _is_one_line(value):
         raise ValueError("must be one line, without control characters")
     return value
+
+
+def _is_one_line(value: str) -> bool:
+    """Whether it has no line end, control character or override of direction. Joiners are spelling."""
+    return not any(unicodedata.category(one) in ("Cc", "Zl", "Zp") or one in _OVERRIDES for one in value)
 
 
 def check_stripe_fee(value: str) -> str:
@@ -112,9 +119,15 @@ def parse_networks(value: object) -> object:
     if not isinstance(listed, list):
         return listed
     try:
-        return [ip_network(word) for word in listed]
+        return [_without_mapping(ip_network(word)) for word in listed]
     except ValueError as error:
         raise ValueError(f"must be networks separated by commas, such as 10.0.0.0/8 ({error})") from None
+
+
+def _without_mapping(network: IPv4Network | IPv6Network) -> IPv4Network | IPv6Network:
+    """An IPv4 network that is written as IPv6 (``::ffff:10.0.0.0/104``) as IPv4, as clients' addresses are compared."""
+    mapped = network.network_address.ipv4_mapped if isinstance(network, IPv6Network) else None
+    return network if mapped is None or network.prefixlen < 96 else IPv4Network((mapped, network.prefixlen - 96))
 
 
 def parse_source_addresses(value: object) -> object:
@@ -189,7 +202,7 @@ def check_mail_url(value: SecretStr) -> SecretStr:
 def check_mail_from(value: str) -> str:
     """Check a sender; empty is allowed."""
     name, address = parseaddr(value)
-    one = len(getaddresses([value])) == 1 and value.count("<") <= 1 and value.isprintable()
+    one = len(getaddresses([value])) == 1 and value.count("<") <= 1 and _is_one_line(value)
     if value and (not one or not is_email_address(address) or (name and not value.endswith(">"))):
         raise ValueError("must be a sender with an email address, such as Giving <giving@example.org>")
     return value
@@ -267,7 +280,7 @@ def check_documents_url(value: str | None) -> str | None:
         raise ValueError("must be s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or a folder")
     if "@" in parts.netloc:
         raise ValueError("must not contain credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use a role")
-    if parts.query or parts.fragment:
+    if parts.scheme and (parts.query or parts.fragment):
         raise ValueError("must not contain ? or #, as in s3://bucket/prefix")
     if parts.scheme in {"", "file"} and parts.netloc:
         raise ValueError("must be a folder of this machine, such as /srv/almoner-documents")
@@ -287,7 +300,9 @@ def _split_place(value: str) -> SplitResult:
 def documents_path(url: str | None) -> Path | None:
     """The folder that the URL of the documents names; None for an object store, or if it is not set."""
     parts = _split_place(url or "")
-    return Path(parts.path) if parts.path and parts.scheme in {"", "file"} else None
+    if not parts.scheme:
+        return Path(url) if url else None
+    return Path(parts.path) if parts.path and parts.scheme == "file" else None
 
 
 def check_scanner_url(value: str | None) -> str | None:

@@ -1,6 +1,7 @@
 """Wrong values of settings: each is told in one sentence that says what is right, and not by who reads them."""
 
 import subprocess
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +19,7 @@ WRONG = {
     "provider_url": ("http://localhost:8081/test",),
     "documents_endpoint": ("https://key:secret@s3.example.org", "https://s3.example.org"),
     "documents_url": ("s3:/bucket", "s3://key:secret@bucket/x", "s3://bucket?region=eu", "~/documents",
-                      "file://srv/documents", "/srv/documents#1", "s3://[::1", "//srv/documents"),
+                      "file://srv/documents", "s3://[::1", "//srv/documents"),
     "stripe_fee": ("2.9 %", "290 USD:0.30", "290 usd:30", "290,USD:30"),
     "log_level": ("trace",),
     "public_name": ("Giving\tInc", "CHANGE-ME Foundation", "'Giving'"),
@@ -60,6 +61,10 @@ def test_a_wrong_value_is_told_in_a_sentence_of_ours(name: str, value: str) -> N
         ("api_url", "http://[::1]:8080/"),
         ("api_url", " https://api.example.org\r\n"),
         ("public_name", "Fund #1"),
+        ("public_name", "Fondation\u00a0de l'Eau"),
+        ("public_name", "\u06a9\u0645\u06a9\u200c\u0647\u0627"),  # a joiner is spelling in Persian
+        ("public_name", '"Help" and "Care"'),
+        ("documents_url", "/srv/documents#1"),
         ("log_level", "INFO"),
         ("documents_url", "file:///srv/documents"),
         ("database_url", "postgresql:///almoner?host=/run/postgresql&user=app@server"),
@@ -114,3 +119,7 @@ def test_the_script_for_commands_reads_settings_as_systemd_does(tmp_path: Path) 
         "",
         "z",
     ]
+
+
+def test_networks_of_ipv4_within_ipv6_are_ipv4() -> None:
+    assert read_settings(trusted_proxies="::ffff:10.0.0.0/104").trusted_proxies == [ip_network("10.0.0.0/8")]

@@ -39,6 +39,8 @@ PERSONS = [
     ("정문숙", "CHUNG, Moon-sook"),
     ("陳炳強", "CHAN, Ping-keung"),
     ("曾國華", "TSANG Kwok-wah"),
+    ("陳月明", "CHAN Yuet Ming"),
+    ("阮志明", "YUEN Chi Ming"),
     ("张伟民", "ZHANG, Weimin"),
     ("張偉民", "CHANG Wei-min"),
     ("徐曉東", "HSU Hsiao-tung"),

@@ -243,7 +243,7 @@ async def set_rate_limits(
     partner: Annotated[str, typer.Argument(help="Partner ID, from `almoner partners list`.")],
     secret: Annotated[str | None, typer.Option(help="Rate limit of each secret key, such as 200/400.")] = None,
     publishable: Annotated[
-        str | None, typer.Option(help="Limit of each publishable key, for all client addresses together.")
+        str | None, typer.Option(help="Rate limit of each publishable key, across all client addresses.")
     ] = None,
     scim: Annotated[str | None, typer.Option(help="Rate limit of each SCIM key.")] = None,
 ) -> Table:

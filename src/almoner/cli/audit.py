@@ -82,8 +82,9 @@ def verify_log(
     if gone and entries:
         broken += 1
         typer.echo(
-            f"No exported heads were found in {folder}. Check that the folder is mounted. Without exported heads, "
-            "entries deleted at the end of the log cannot be detected. To verify the rest, use --without-heads."
+            f"No exported heads of the audit log were found in {folder}. Check that the folder is mounted. Without "
+            "exported heads, entries deleted at the end of the log cannot be detected. To verify the rest, use "
+            "--without-heads."
         )
     typer.echo(f"{entries:,} entries of {len(proofs):,} chains: {f'{broken} BROKEN' if broken else 'OK'}")
     if broken:

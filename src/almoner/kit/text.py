@@ -39,7 +39,7 @@ _LINKING: Final = re.compile(
 """What joins the surrounding text to a link. Full stops of other scripts count as dots."""
 _PHONE: Final = re.compile(
     r"[+\uff0b](?:[ ().-]{0,2}\d){7,15}"
-    r"|(?<![0-9A-Za-z])(?<!\d[ -])(?:"
+    r"|(?<![0-9A-Za-z])(?<!\d[ -])(?<![A-Z]{2}\d\d [A-Z]{4} )(?:"  # nor the groups of an IBAN
     r"(?:1[ .-]{1,2})?\(?\d{3}\)?[ .-]{1,2}\d{3}[ .-]\d{4}"  # North America
     r"|\(?0\d{2,4}\)?[ ./-]{1,2}\d(?:[ .-]?\d){3,9}"
     r"|0\d(?:[ .-]\d\d){4}"

@@ -91,6 +91,8 @@ class ScheduleRunner:
         except Exception as error:
             if isinstance(error, UNAVAILABLE_ERRORS) and not isinstance(error, TIMEOUT_ERRORS):
                 raise
+            real_now = self._db.deployment.clock.real_now()
+            self._telemetry.log("schedule_failed", real_now, schedule="due times", **failure_log_fields(error))
             return None
 
     async def _record_failure(self, schedule: Schedule, reason: str) -> None:

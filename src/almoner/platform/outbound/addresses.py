@@ -116,12 +116,12 @@ def denied_range_of(address: Address) -> str | None:
 
 
 def parse_client_address(text: str) -> Address:
-    """The address of a client as sockets and proxies write it: with a port, in brackets, IPv4 as IPv6.
+    """The address of a client as sockets and proxies write it: with a port or zone, in brackets, IPv4 as IPv6.
 
     Raises ValueError.
     """
     written = _WITH_PORT.fullmatch(text)
-    parsed = ip_address(text if written is None else written[1] or written[2])
+    parsed = ip_address((text if written is None else written[1] or written[2]).partition("%")[0])
     return (isinstance(parsed, IPv6Address) and parsed.ipv4_mapped) or parsed
 
 

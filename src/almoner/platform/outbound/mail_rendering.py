@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import cache, partial
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
@@ -65,6 +66,7 @@ def _mail_environment(templates: Path) -> Environment:
     result = template_environment(templates, _without_links)
     result.filters["embed"] = _bidi_isolated_in_mail
     result.filters["own_link"] = _own_link
+    result.filters["own_addresses"] = _own_addresses
     parts: Any = result.get_template("mail_parts.html").module
     for name in ("button", "rows", "digits"):
         result.globals[name] = pass_context(partial(_part, getattr(parts, name)))
@@ -204,6 +206,19 @@ def _bidi_isolated_in_mail(context: Context, value: object) -> str:
 def _own_link(context: Context, value: object) -> str:
     """Mark a link of our own as trusted; never a URL elsewhere, whatever the template says."""
     return _OwnText(value) if str(value).startswith(str(context["own_address"])) else _text_without_links(value)
+
+
+def _own_addresses(facts: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Rows of our own facts, with IP addresses that can be copied."""
+    return [(label, _OwnText(value) if _is_ip_address(value) else value) for label, value in facts.items()]
+
+
+def _is_ip_address(value: str) -> bool:
+    try:
+        ip_address(value)
+    except ValueError:
+        return False
+    return True
 
 
 def test_message(recipient: str, at: datetime) -> Mail:

@@ -93,8 +93,8 @@ def coarse_name(words: Iterable[str]) -> str:
 _HONG_KONG: Final = tuple(
     (re.compile(old), new)
     for old, new in (
-        ("oeng", "eung"), ("oe", "eu"), ("eoi", "ui"), ("eo", "u"), ("aa$", "aH"), ("aa", "a"), ("yu", "u"), ("j", "y"),
-        ("ou", "o"), ("^g", "K"), ("^b", "P"), ("^d", "T"), ("^[zc]", "Z"),
+        ("yu(?=[nt])", "uE"), ("oeng", "eung"), ("oe", "eu"), ("eoi", "ui"), ("eo", "u"), ("aa$", "aH"), ("aa", "a"),
+        ("yu", "u"), ("j", "y"), ("ou", "o"), ("^g", "K"), ("^b", "P"), ("^d", "T"), ("^[zc]", "Z"),
     )
 )  # fmt: skip
 
