@@ -130,7 +130,7 @@ async def test_v8_connecting_needs_a_proof_of_now_and_the_same_sign_in(
 
 async def test_v8_somebody_elses_account_is_not_connected(here: Setup, at: At, home: str, pages: str) -> None:
     await connected(await at(await member(here)), home, pages)
-    assert "belongs to another member" in await connected(await at(await member(here)), home, pages)
+    assert "is linked to another member" in await connected(await at(await member(here)), home, pages)
     assert await here.count("sign_on_identity") == 1
 
 

@@ -200,6 +200,8 @@ _SHORTEST_SLIP: Final = 12
 _BRACKETS: Final = re.compile(r"[(\[（]([^)\]）]*)[)\]）]")
 _PARTS: Final = re.compile(r"\s+[-\u2010-\u2015|:]\s*|[/|,;:]\s*|\s+[-\u2010-\u2015]\s+")
 _DOTTED: Final = re.compile(r"\b(?:[a-z]\.){2,}")
+_LONGEST: Final = 300
+"""Letters of a text that are compared: it may come from a URL."""
 _MOST_WORDS: Final = 30
 _MOST_WORDS_OF_A_NAME: Final = 12
 _MADE_OF_NAMES, _NEARLY = 9, 50
@@ -304,6 +306,7 @@ def _is_nearly(words: list[str], known: frozenset[str]) -> bool:
 
 def distance_of_name(text: str, code: str, names: tuple[str, ...], country: str) -> int | None:
     """How far a text is from a registry's name: 0 for an exact match, None if it does not match."""
+    text = text[:_LONGEST]
     known, fillers = _keys(code, names), _fillers(code, country)
     regions = frozenset(_REGIONS.get(code, "").replace(" ", "").split("|"))
     for further, words in enumerate(_without_general(_words(text), code, country)):
