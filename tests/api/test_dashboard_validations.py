@@ -168,7 +168,7 @@ async def test_all_problems_of_a_question_are_named_at_once(service: Service, te
         "Values of the choices in line 2 is the value of another answer",
         "Values of the choices in line 3 must have 1 to 250 characters",
         "Question in English must have 1 to 300 characters",
-        "Choices in English: enter no more lines than there are values",
+        "Choices in English: enter at most one line for each value",
         "Choices in English in line 2 must have a label in one language at least",
     ):
         assert problem in reviewer.text(), problem

@@ -167,10 +167,10 @@ def _data_results(results: list[CheckResult]) -> list[CheckResult]:
     if any(one.name in ("database", "database rights", "master key") and one.status == "failed" for one in results):
         return [CheckResult("registers and watch lists", "skipped", "the database cannot be used")]
 
-    async def look(database: Database, found: CopyFinding) -> tuple[selfcheck.SelfcheckOutcome, str]:
+    async def run_data_checks(database: Database, found: CopyFinding) -> tuple[selfcheck.SelfcheckOutcome, str]:
         return await selfcheck.run_selfcheck(database, _DATA), found.verdict
 
-    outcome, verdict = run_with_database_state(look)
+    outcome, verdict = run_with_database_state(run_data_checks)
     copies = []
     if verdict not in LIVE_VERDICTS:
         copies = [CheckResult("deployment", "warning", f"this database is treated as a copy: {verdict}", _COPY_ADVICE)]

@@ -162,7 +162,7 @@ class LedgerPages:
             if last is None:
                 problems["to"] = "Enter the end date."
             if first and last and not first <= last <= first + _LONGEST:
-                problems["to"] = "Enter an end date that is after the start date, but no more than one year later."
+                problems["to"] = "Enter an end date that is after the start date, but at most one year later."
             if kind not in ("csv", "beancount"):
                 problems["format"] = "Choose a format."
             if first and last and not problems:

@@ -245,7 +245,7 @@ class CasePages:
         async def describe(tx: Tx, visitor: Visitor) -> ActionPage:
             others = [one for one in await self._reviewers(tx) if one.id != visitor.person.id]
             sentences = [
-                "The case is reserved for the selected reviewer until they open it, but for no more than one day.",
+                "The case is reserved for the selected reviewer until they open it, but for at most one day.",
                 "While the case is reserved, nobody else can decide it, including you.",
             ]
             choices = [(tx.ids.text(operators.ID, one.id), one.shown_name) for one in others]

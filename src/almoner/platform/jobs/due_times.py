@@ -45,7 +45,7 @@ class _Query:
 
 
 class QueryCollector(Tx):
-    """Passes queries to whoever drives the function that makes them."""
+    """A transaction whose queries are not run, but returned to ``_NextDue``, which continues with their results."""
 
     __slots__ = ()
 
