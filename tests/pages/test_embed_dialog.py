@@ -73,12 +73,14 @@ async def test_the_form_opens_in_a_dialog_and_the_payment_takes_the_window(
         await expect(frame.get_by_label("First name")).to_be_visible()
         assert await findings(page) == []
         await expect(page.locator("iframe")).to_be_focused()
-        await frame.get_by_label("First name").focus()
+        await frame.get_by_label("First name").fill("Grace")
         await page.keyboard.press("Escape")
         await expect(dialog).to_have_count(0)
         link = page.get_by_role("link", name="Donate to the otters")
         await expect(link).to_be_focused()
         await page.keyboard.press("Enter")
+        await expect(page.locator("iframe")).to_be_focused()
+        assert await frame.get_by_label("First name").input_value() == "Grace", "it was hidden, and not lost"
         await dialog.get_by_role("button", name="Close").click()
         await expect(dialog).to_have_count(0)
         await page.keyboard.press("Enter")

@@ -59,6 +59,8 @@
     static observedAttributes = ["href", "target", "label", "lang"];
     #slot = document.createElement("slot");
     #link = document.createElement("a");
+    #form;
+    #open;
 
     connectedCallback() {
       if (!this.shadowRoot) {
@@ -84,11 +86,20 @@
       this.show(form, link.href);
     }
 
-    // The form says when it is there. Where it may not be shown, or does not come, the link leads on as without a dialog.
+    // A dialog that was closed is only hidden: what was entered is still there when it opens again.
     show(form, address) {
+      if (this.#form !== form.href) {
+        this.#form = form.href;
+        this.#open = this.dialog(form, address);
+      }
+      this.#open();
+    }
+
+    // The form says when it is there. Where it may not be shown, or does not come, the link leads on as without a dialog.
+    dialog(form, address) {
       const [give, , close] = this.words();
       const dialog = document.createElement("dialog"), button = document.createElement("button"), frame = document.createElement("iframe");
-      let here = false;
+      let here = false, late = false;
       const hear = ({ origin, source, data }) => {
         if (origin !== form.origin || source !== frame.contentWindow) return;
         if (data === "almoner-give:close") dialog.close();
@@ -97,15 +108,12 @@
         frame.focus();
       };
       const lead = () => {
+        late = true;
         if (!here && dialog.open) location.assign(address);
       };
       addEventListener("message", hear);
       frame.addEventListener("load", () => setTimeout(lead, 500));
       setTimeout(lead, 10000);
-      dialog.addEventListener("close", () => {
-        removeEventListener("message", hear);
-        dialog.remove();
-      });
       button.type = "button";
       button.textContent = close;
       button.addEventListener("click", () => dialog.close());
@@ -114,8 +122,13 @@
       frame.allow = "payment 'none'";
       frame.src = form.href;
       dialog.append(button, frame);
+      this.shadowRoot.querySelector("dialog")?.remove();
       this.shadowRoot.append(dialog);
-      dialog.showModal();
+      return () => {
+        dialog.showModal();
+        if (here) frame.focus();
+        else if (late) lead();
+      };
     }
 
     words() {
