@@ -2,6 +2,7 @@
 
 from calendar import monthrange
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -154,6 +155,14 @@ async def test_a_pause_leaves_its_dates_out(service: Service, plan: Plan) -> Non
         assert (await plan.does("pause", {"until": until}, 400))["error"]["code"].endswith("invalid_pause")
 
 
+async def test_a_paused_plan_of_another_frequency_says_when_it_is_charged_next(service: Service, plan: Plan) -> None:
+    until = (service.clock.now() + timedelta(days=40)).isoformat()
+    await plan.does("pause", {"until": until})
+    changed = data(await plan.api.patch(f"{PLANS}/{plan.id}", {"frequency": "yearly"}))
+    assert parse_timestamp(changed["nextDonationAt"]).year == parse_timestamp(changed["startedAt"]).year + 1
+    assert changed["pausedUntil"] == (await plan.record())["pausedUntil"]
+
+
 async def test_a_skipped_date_is_left_out_and_an_ended_plan_is_never_charged(service: Service, plan: Plan) -> None:
     due = (await plan.record())["nextDonationAt"]
     skipped = await plan.does("skip")
@@ -197,3 +206,9 @@ async def test_a_nonprofit_that_may_no_longer_receive_is_charged_nothing(service
     assert (record["status"], record["pauseReason"]) == ("paused", "organisation_cannot_receive")
     assert len(await plan.gifts()) == 1
     assert [reason for _, reason in await plan.dates()] == ["organisation_cannot_receive"]
+    assert (await plan.does("resume", None, 400))["error"]["code"] == "donation_subscription/invalid_state"
+    async with service.db.write() as tx:
+        await tx.execute("update organisation set active = true where id = $1", found)
+    assert (await plan.does("resume"))["status"] == "active"
+    await reach(service, (await plan.record())["nextDonationAt"])
+    assert len(await plan.paid_on()) == 2

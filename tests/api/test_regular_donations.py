@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from almoner.access.partners import service as partners
+from almoner.kit.time import parse_timestamp
 from almoner.platform.database.postgres import PostgresServer
 from tests.support import database
 from tests.support.browsing import Browser
@@ -52,6 +53,12 @@ async def opened(plan: Plan, browser: Browser, subject: str = "regular donation 
 
 def text_of(html: str) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+def long_day(moment: str) -> str:
+    """The day of a moment as an English page says it."""
+    at = parse_timestamp(moment)
+    return f"{at:%B} {at.day}, {at.year}"
 
 
 async def does(browser: Browser, path: str, plan: Plan, action: str, **fields: str) -> str:
@@ -155,6 +162,41 @@ async def test_what_a_partner_asks_for_waits_for_the_donor(plan: Plan, browser: 
     record = await plan.record()
     assert (record["amount"], record["pendingChange"]) == (5000, None)
     assert "$50.00 every month to" in (await mails(plan, "donation has been changed"))[0]["text"]
+
+
+async def test_an_agreement_names_the_day_on_which_it_is_charged_first(plan: Plan, browser: Browser) -> None:
+    path = await opened(plan, browser)
+    await plan.does("pause")
+    await pass_days(plan.service, 70, by=70)
+    asked = await does(browser, path, plan, "amount", typed="40")
+    await plan.does("resume")
+    assert f"from {long_day((await plan.record())['nextDonationAt'])} until" in asked, "no day of the pause"
+    await plan.api.patch(f"{PLANS}/{plan.id}", {"frequency": "yearly"})
+    await plan.api.patch(f"{PLANS}/{plan.id}", {"frequency": "monthly"})
+    shown = (await browser.open(path)).text
+    found = re.search(r'name="change" value="(\d+)"', shown)
+    assert found
+    await does(browser, path, plan, "confirm", change=found[1])
+    assert f"from {long_day((await plan.record())['nextDonationAt'])} until" in text_of(shown)
+
+
+async def test_a_plan_is_resumed_when_its_nonprofit_can_receive_again(plan: Plan, browser: Browser) -> None:
+    async def receives(active: bool) -> str:
+        async with plan.service.db.write() as tx:
+            found = tx.ids.parse("organisation", plan.organisation)
+            await tx.execute("update organisation set active = $2 where id = $1", found, active)
+        return text_of((await browser.open(path)).text)
+
+    path = await opened(plan, browser)
+    await receives(active=False)
+    await reach(plan.service, (await plan.record())["nextDonationAt"])
+    page = await receives(active=False)
+    assert ("cannot receive donations at the moment" in page, "Resume donation" in page) == (True, False)
+    assert "no longer available" in await does(browser, path, plan, "resume")
+    page = await receives(active=True)
+    assert ("cannot receive donations at the moment" in page, "Resume donation" in page) == (False, True)
+    assert "has been resumed" in await does(browser, path, plan, "resume")
+    assert (await plan.record())["status"] == "active"
 
 
 async def test_a_failed_payment_is_told_with_a_link_to_pay_and_to_change_the_card(plan: Plan, browser: Browser) -> None:

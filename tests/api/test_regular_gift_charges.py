@@ -185,6 +185,17 @@ async def test_a_lower_amount_holds_for_what_is_past_due(service: Service, plan:
     assert (await plan.record())["totalAmount"] == 3200
 
 
+async def test_a_higher_amount_does_not_hold_for_what_is_past_due(service: Service, tenant: Tenant, plan: Plan) -> None:
+    await declined(plan)
+    data(await plan.api.patch(f"/v1/donation-subscriptions/{plan.id}", {"amount": 9000}))
+    async with service.db.write() as tx:
+        await subscriptions.confirm_change(tx, tenant.partner, plan.uuid, AGREEMENT)
+    await pass_days(service, 1)
+    assert [gift["amount"] for gift in await plan.gifts()] == [2500, 2500], "the donor agreed to it from the next date"
+    await reach(service, (await plan.record())["nextDonationAt"])
+    assert [gift["amount"] for gift in await plan.gifts()] == [2500, 2500, 9000]
+
+
 async def test_a_plan_moves_to_the_successor_when_its_donor_agrees(
     service: Service, tenant: Tenant, api: Client
 ) -> None:

@@ -189,8 +189,11 @@ class ModelPlan:
         assert self.open is not None
         if not self.nonprofit.active:
             self.stop()
-            self.propose()
+            if self.proposed is not self.nonprofit.successor:
+                self.proposed = None
+                self.propose()
             return
+        self.proposed = None
         self.last_attempt = today
         outcome = self.declines.pop(0) if self.declines else "paid"
         if outcome == "paid":

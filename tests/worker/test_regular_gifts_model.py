@@ -131,7 +131,7 @@ class World:
                 until = self.now + timedelta(days=self.random.randrange(1, 90))
                 await subscriptions.pause(tx, self.partner, plan_id, until, "donor")
                 model.pause(until)
-            elif action == "resume" and model.status == "paused":
+            elif action == "resume" and model.status == "paused" and (model.nonprofit.active or not model.stopped):
                 await subscriptions.resume(tx, self.partner, plan_id)
                 model.resume(self.now)
             elif action == "skip" and live:
@@ -151,7 +151,12 @@ class World:
                 await tx.execute(
                     "update organisation set active = $2 where id = $1", organisation, model.nonprofit.active
                 )
-            elif action == "decide" and model.proposed is not None and model.status != "cancelled":
+            elif (
+                action == "decide"
+                and model.proposed is not None
+                and model.status != "cancelled"
+                and not model.nonprofit.active
+            ):
                 if self.random.random() < 0.2:
                     await subscriptions.decline_successor_organisation(tx, self.partner, plan_id)
                     model.end("donor")
@@ -167,17 +172,25 @@ class World:
         nonprofit = self.random.choice([one for one in self.nonprofits if one.successor is None])
         successor = ModelNonprofit(await factories.nonprofit(self.service))
         self.nonprofits.append(successor)
-        nonprofit.active, nonprofit.successor = False, successor
-        async with self.service.db.write() as tx:
-            former, new = (tx.ids.parse("organisation", one.id) for one in (nonprofit, successor))
-            await tx.execute(
-                "update organisation set active = false, status_override = 'merged', succeeded_by = $2 where id = $1",
-                former,
-                new,
-            )
-            await outbox.emit_internal(tx, CHANGED, RegisterChangedEvent(uuid4(), uuid4()))
+        await self._succeed(nonprofit, successor)
         for model in self.plans.values():
             model.propose()
+
+    async def part(self) -> None:
+        """The register takes a merger back: whoever did not agree to the other nonprofit may resume."""
+        await self._succeed(self.random.choice([one for one in self.nonprofits if one.successor is not None]), None)
+
+    async def _succeed(self, nonprofit: ModelNonprofit, successor: ModelNonprofit | None) -> None:
+        nonprofit.active, nonprofit.successor = successor is None, successor
+        async with self.service.db.write() as tx:
+            await tx.execute(
+                "update organisation set active = $2, status_override = $3, succeeded_by = $4 where id = $1",
+                tx.ids.parse("organisation", nonprofit.id),
+                nonprofit.active,
+                "merged" if successor else None,
+                tx.ids.parse("organisation", successor.id) if successor else None,
+            )
+            await outbox.emit_internal(tx, CHANGED, RegisterChangedEvent(uuid4(), uuid4()))
 
     async def work(self) -> None:
         """The service does what is due; a broken line to the provider is tried again a minute later."""
@@ -226,6 +239,8 @@ async def live(world: World, days: int, actions: list[tuple[datetime, str]]) -> 
                 world.service.clock.advance(OUTAGE)
             elif action == "merge":
                 await world.merge()
+            elif action == "part":
+                await world.part()
             elif action != "end":
                 await world.happen(action)
         await world.work()
@@ -276,7 +291,8 @@ async def test_every_date_is_charged_once_or_left_out_by_rule(
     first = world.now
     actions = actions_within(world, days)
     actions += [(first + timedelta(days=days * share // 4), "outage") for share in (1, 3)]
-    actions.append((first + timedelta(days=days * 2 // 5), "merge"))
+    actions += [(first + timedelta(days=days * share // 5), "merge") for share in (2, 3)]
+    actions.append((first + timedelta(days=days * 7 // 10), "part"))
     await live(world, days, actions)
     became = await compare(world)
     assert became["paid"] > count  # most plans are blocked, paused or declined for long in some draws
@@ -305,6 +321,7 @@ async def test_a_month_of_many_plans_is_charged_once_or_left_out_by_rule(
     begun, first = time.monotonic(), world.now
     actions = [*actions_within(world, MONTH), (first + timedelta(days=MONTH // 2), "outage")]
     actions += [(first + timedelta(days=day), "merge") for day in (3, 10, 27)]
+    actions.append((first + timedelta(days=14), "part"))
     await live(world, MONTH, actions)
     lived = time.monotonic()
     became = await compare(world)

@@ -63,8 +63,8 @@ async def _covering_declaration(tx: Tx, subscription: DonationSubscription) -> U
 
 
 async def set_amount(tx: Tx, donation: Donation, subscription: DonationSubscription) -> Donation:
-    """Set an unpaid donation to the subscription's current amount."""
-    if donation.money == subscription.money:
+    """Lower an unpaid donation to the subscription's current amount; a higher one applies from the next date."""
+    if not subscription.money < donation.money:
         return donation
     await store.update_amount(tx, donation.id, subscription.money.minor, subscription.cover_minor)
     return replace(donation, money=subscription.money, cover_minor=subscription.cover_minor)

@@ -174,6 +174,7 @@ async def _charge(tx: Tx, subscription: DonationSubscription, charge: Subscripti
     organisation = await organisations.get(tx, Partner(subscription.partner_id), subscription.organisation_id)
     if subscription.money.currency not in organisation.donation_currencies:
         return await _stop(tx, subscription, charge, organisation)
+    subscription = replace(subscription, proposed_organisation_id=None)  # a register took its merger back
     if charge.donation_id is not None and await donations.has_live_payment(tx, charge.donation_id):
         await subscriptions.update_charge(tx, replace(charge, next_attempt_at=tx.now + domain.LIVE_PAYMENT_RETRY))
         return subscription
@@ -195,7 +196,7 @@ async def _stop(
     await _close(tx, charge, "organisation_cannot_receive")
     subscription = await subscriptions.pause_locked(tx, subscription, None, "organisation_cannot_receive")
     successor = await _find_successor(tx, subscription, organisation)
-    if successor is not None and subscription.proposed_organisation_id is None:
+    if successor is not None and successor != subscription.proposed_organisation_id:
         subscription = await subscriptions.propose_successor_organisation(tx, subscription, successor)
     return subscription
 

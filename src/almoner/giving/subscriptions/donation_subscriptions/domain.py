@@ -313,6 +313,16 @@ def as_resumed(
     ), missed
 
 
+def next_charge_day(subscription: DonationSubscription, frequency: Frequency, now: datetime, zone: tzinfo) -> date:
+    """The day of the next charge at this frequency; for a plan that is paused without an end, if it is resumed now."""
+    subscription = with_frequency(subscription, frequency, now.astimezone(zone).date(), zone)
+    if subscription.next_donation_at is not None:
+        return subscription.next_donation_at.astimezone(zone).date()
+    resumed, _ = as_resumed(subscription, now, zone)
+    assert resumed.next_due_on is not None, "a plan that has begun and not ended has its next date"
+    return resumed.next_due_on
+
+
 def as_cancelled(subscription: DonationSubscription, reason: CancellationReason, now: datetime) -> DonationSubscription:
     """The subscription as cancelled."""
     return replace(
@@ -344,7 +354,10 @@ def with_frequency(
     changed = replace(subscription, frequency=frequency)
     due_on = changed.next_date(last)
     if subscription.status == "paused":
-        return replace(changed, next_due_on=due_on)
+        assert subscription.pause_reason is not None, "a paused plan has its reason"
+        return as_paused(
+            replace(changed, next_due_on=due_on), subscription.paused_until, subscription.pause_reason, zone
+        )
     return with_due_date(changed, due_on, zone)
 
 

@@ -40,6 +40,7 @@ from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.kit.money import Money
 from almoner.kit.recurrence import Frequency
+from almoner.nonprofits.organisations import service as organisations
 from almoner.platform.database.transactions import ALL_PARTNERS, AllPartners, Partner, Tx
 from almoner.platform.events import outbox
 
@@ -384,8 +385,13 @@ async def pause_locked(
 
 
 async def resume(tx: Tx, partner: Partner, subscription_id: UUID) -> DonationSubscription:
-    """Resume from the next due date on. Raises NotFound, InvalidState."""
-    return await resume_locked(tx, await get_for_update(tx, partner, subscription_id))
+    """Resume from the next due date on. Raises NotFound, and InvalidState if the nonprofit still cannot receive."""
+    subscription = await get_for_update(tx, partner, subscription_id)
+    if subscription.pause_reason == "organisation_cannot_receive":
+        organisation = await organisations.get(tx, partner, subscription.organisation_id)
+        if subscription.money.currency not in organisation.donation_currencies:
+            raise domain.InvalidState("the organisation cannot receive donations")
+    return await resume_locked(tx, subscription)
 
 
 async def resume_locked(tx: Tx, subscription: DonationSubscription) -> DonationSubscription:

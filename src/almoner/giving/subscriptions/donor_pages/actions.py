@@ -62,8 +62,7 @@ def agreement_of(
     organisation: str | None = None,
 ) -> Agreement:
     """The consent of a donor who changes a live subscription."""
-    first_day = regular_donation.subscription.next_due_on
-    assert first_day is not None, "a plan that has begun and not ended has its next date"
+    first_day = regular_donation.charge_days[frequency]
     return agreements.agreement_of(language, organisation or regular_donation.organisation, money, frequency, first_day)
 
 
@@ -116,9 +115,7 @@ async def pause(tx: Tx, submitted_form: SubmittedForm) -> Problems:
 
 
 async def resume(tx: Tx, submitted_form: SubmittedForm) -> Problems:
-    """Resume, unless the nonprofit cannot receive donations."""
-    if submitted_form.shown.subscription.pause_reason == "organisation_cannot_receive":
-        raise InvalidState("the nonprofit cannot receive donations")
+    """Resume, unless the nonprofit still cannot receive donations."""
     await subscriptions.resume(tx, submitted_form.partner, submitted_form.shown.subscription.id)
     return {}
 
@@ -166,6 +163,8 @@ async def accept_successor_organisation(tx: Tx, submitted_form: SubmittedForm) -
 
 async def decline_successor_organisation(tx: Tx, submitted_form: SubmittedForm) -> Problems:
     """Decline the new nonprofit, which cancels the subscription."""
+    if submitted_form.shown.proposed is None:
+        raise InvalidState("no other nonprofit is proposed")
     await subscriptions.decline_successor_organisation(tx, submitted_form.partner, submitted_form.shown.subscription.id)
     return {}
 

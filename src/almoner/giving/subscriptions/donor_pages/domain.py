@@ -1,8 +1,8 @@
 """Regular donations as shown to their donors, and the lifetime of emailed links; pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -11,6 +11,7 @@ from almoner.giving.checkout.donations.domain import REGULAR_PAGE
 from almoner.giving.checkout.payments.domain import SavedPaymentMethod
 from almoner.giving.subscriptions.donation_subscriptions.domain import DonationSubscription
 from almoner.kit.money import Money
+from almoner.kit.recurrence import Frequency
 
 PAGE_PURPOSE: Final = REGULAR_PAGE
 """The purpose of the token in the emailed link, and the path that it opens."""
@@ -42,14 +43,18 @@ class PaidDonation:
 class RegularDonation:
     """One subscription as its donor sees it. ``proposed``: the successor nonprofit, if the donor is asked about it.
 
-    ``unpaid``: the donation of a due date that could not be charged, and can be paid here.
+    ``charge_days``: the day of its next charge at the frequencies that its donor may agree to; empty if it has ended.
+    ``stopped``: paused because its nonprofit cannot receive donations.
+    ``unpaid``: the donation of a due date that could not be charged, and can be paid here, with its amount.
     """
 
     subscription: DonationSubscription
     organisation: str
     proposed: str | None
     receipts: Sequence[PaidDonation]
-    unpaid: UUID | None = None
+    charge_days: Mapping[Frequency, date]
+    stopped: bool
+    unpaid: tuple[UUID, Money] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,7 +190,7 @@ class RegularDonationPages(LinkedPages):
             found = await service.load_one(tx, opened_by, subscription_id)
         [shown] = found.listed
         try:
-            url = None if shown.unpaid is None else await self._provider.pay(shown.unpaid)
+            url = None if shown.unpaid is None else await self._provider.pay(shown.unpaid[0])
         except AccountPaused:
             links, language = found.partner.public_links, self.pages.language(found.opened_by.language)
             return self.pages.render_message("give.paused", language, status=409, partner_links=links)
@@ -361,7 +361,15 @@ class RegularDonationPages(LinkedPages):
             if change and live
             else None,
             "change_key": int(change.requested_at.timestamp()) if change else None,
-            "agreement": self._agreement_text(regular_donation, language) if live else None,
+            "change_agreement": actions.agreement_of(regular_donation, language, change.money, change.frequency).text
+            if change and live
+            else None,
+            "move_agreement": actions.agreement_of(
+                regular_donation, language, subscription.money, subscription.frequency, regular_donation.proposed
+            ).text
+            if regular_donation.proposed and live
+            else None,
+            "stopped": regular_donation.stopped,
             "card": None if subscription.payment_method is None else domain.shown_card(subscription.payment_method),
             "total": Money(subscription.total_minor, subscription.money.currency),
             "ends": subscriptions_domain.past_due_until(subscription, self._db.deployment.time_zone),
@@ -371,17 +379,6 @@ class RegularDonationPages(LinkedPages):
                 for one in regular_donation.receipts
             ],
         }
-
-    def _agreement_text(self, regular_donation: RegularDonation, language: Language) -> str | None:
-        """The consent text for a button of the list: to a pending change or a proposed nonprofit; None without one."""
-        subscription, change = regular_donation.subscription, regular_donation.subscription.pending_change
-        if change is not None:
-            return actions.agreement_of(regular_donation, language, change.money, change.frequency).text
-        if regular_donation.proposed is not None:
-            return actions.agreement_of(
-                regular_donation, language, subscription.money, subscription.frequency, regular_donation.proposed
-            ).text
-        return None
 
     def _token(self, donation_id: UUID) -> str:
         return self._vault.page_token(receipts_domain.PAGE_PURPOSE, donation_id)

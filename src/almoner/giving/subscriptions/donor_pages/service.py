@@ -4,20 +4,24 @@ The donor is an email address of one partner, as for statements: anyone with acc
 all of them.
 """
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final
 from uuid import UUID
 
 import msgspec
 
 from almoner.access.partners import service as partners
+from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.hosted_page import service as hosted_page
 from almoner.giving.requested_emails import service as requested_emails
+from almoner.giving.subscriptions.donation_subscriptions import domain as subscriptions_domain
 from almoner.giving.subscriptions.donation_subscriptions import service as subscriptions
 from almoner.giving.subscriptions.donation_subscriptions.domain import DonationSubscription
 from almoner.giving.subscriptions.donor_pages import domain, store
 from almoner.giving.subscriptions.donor_pages.domain import PaidDonation, RegularDonation, RegularDonations
 from almoner.kit.errors import NotFound
+from almoner.kit.money import Money
+from almoner.kit.recurrence import Frequency
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, Tx
 from almoner.platform.jobs.queue import JobKind
 
@@ -85,15 +89,36 @@ async def load_one(tx: Tx, opened_by: UUID, subscription_id: UUID) -> RegularDon
 async def _shown(
     tx: Tx, partner: Partner, subscription: DonationSubscription, receipts: list[PaidDonation]
 ) -> RegularDonation:
-    proposed = subscription.proposed_organisation_id
-    charge = await subscriptions.find_open_charge(tx, subscription.id) if subscription.status == "past_due" else None
+    nonprofit = await hosted_page.nonprofit_profile_of(tx, partner, subscription.organisation_id)
+    receives = subscription.money.currency in nonprofit.receives
+    proposed = None if receives else subscription.proposed_organisation_id  # a register may take a merger back
     return RegularDonation(
         subscription,
-        (await hosted_page.nonprofit_profile_of(tx, partner, subscription.organisation_id)).name,
+        nonprofit.name,
         (await hosted_page.nonprofit_profile_of(tx, partner, proposed)).name if proposed else None,
         receipts,
-        charge.donation_id if charge else None,
+        _charge_days(tx, subscription),
+        subscription.pause_reason == "organisation_cannot_receive" and not receives,
+        await _unpaid(tx, partner, subscription) if subscription.status == "past_due" else None,
     )
+
+
+async def _unpaid(tx: Tx, partner: Partner, subscription: DonationSubscription) -> tuple[UUID, Money] | None:
+    charge = await subscriptions.find_open_charge(tx, subscription.id)
+    if charge is None or charge.donation_id is None:
+        return None
+    donation = await donations.get(tx, partner, charge.donation_id)
+    return donation.id, min(donation.money, subscription.money)
+
+
+def _charge_days(tx: Tx, subscription: DonationSubscription) -> dict[Frequency, date]:
+    if subscription.status not in subscriptions_domain.LIVE_STATUSES:
+        return {}
+    change, zone = subscription.pending_change, tx.deployment.time_zone
+    return {
+        frequency: subscriptions_domain.next_charge_day(subscription, frequency, tx.now, zone)
+        for frequency in {subscription.frequency, *([change.frequency] if change else [])}
+    }
 
 
 async def request_link(tx: Tx, subscription_id: UUID) -> bool:
