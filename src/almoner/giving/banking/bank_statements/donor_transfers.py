@@ -59,7 +59,7 @@ async def book_transfer(tx: Tx, line: BankLine, payment: Payment) -> UUID:
     if again:
         await suspense.record_unallocated_payment(tx, BANK_TRANSFER, found, None, UnallocatedReason.PAID_TWICE)
     else:
-        await donations.apply_provider_state(tx, BANK_TRANSFER, found)
+        await donations.apply_provider_state(tx, BANK_TRANSFER, found, payment)
     return await _book_settlement(tx, line, LineKind.PAYMENT, found.id)
 
 

@@ -331,19 +331,21 @@ def session_donation_of(donation: Donation | None, payment: Payment | None) -> S
 
 
 def unallocated_reason_of(
-    session: DonationSession,
+    session: DonationSession | None,
     donation: Donation,
     reference: str,
     provider_payment: ProviderPayment,
     now: datetime,
 ) -> UnallocatedReason | None:
-    """Why a payment cannot pay the donation and stays unallocated; None if it can (M4-M6)."""
+    """Why a payment cannot pay the donation and stays unallocated; None if it can (M4-M6).
+
+    ``session``: None for a later donation of a subscription.
+    """
     if donation.payment_id is not None:
         return UnallocatedReason.PAID_TWICE
     if donation.status != "REQUESTED_PAYMENT":
         return UnallocatedReason.DONATION_CANCELLED
-    initial = donation.subscription_due_on is None
-    if initial and now >= session.grace_ends_at() and donation.transfer_confirmed_at is None:
+    if session is not None and now >= session.grace_ends_at() and donation.transfer_confirmed_at is None:
         return UnallocatedReason.SESSION_OVER
     return payment_mismatch_reason(donation.money, reference, provider_payment)
 

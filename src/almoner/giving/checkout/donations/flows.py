@@ -187,16 +187,12 @@ class _PaymentFlow:
 
         Card testing first, because ``apply_provider_state`` locks the ledger's accounts, which every donation needs.
         """
+        payment = await payments.find_by_provider_payment(tx, self._provider.name, provider_payment)
         # Skipped while nothing has happened: before the provider's page, every statement counts.
         happened = provider_payment.status is not ProviderStatus.OPEN or provider_payment.attempts > 0
-        if (
-            happened
-            and (payment := await payments.find_by_provider_payment(tx, self._provider.name, provider_payment))
-            is not None
-            and not payment.off_session
-        ):
+        if happened and payment is not None and not payment.off_session:
             await card_testing.record_payment_outcome(tx, self._figures, _payment_outcome(payment, provider_payment))
-        await service.apply_provider_state(tx, self._provider.name, provider_payment)
+        await service.apply_provider_state(tx, self._provider.name, provider_payment, payment)
 
 
 class _StartPayment(_PaymentFlow):

@@ -55,6 +55,7 @@ from almoner.giving.checkout.sessions.domain import DonationSession
 from almoner.giving.gift_aid.declarations import service as gift_aid_declarations
 from almoner.giving.gift_aid.declarations.domain import Declaration
 from almoner.giving.subscriptions.donation_subscriptions import service as donation_subscriptions
+from almoner.giving.subscriptions.donation_subscriptions.domain import DonationSubscription
 from almoner.kit import metadata as metadata_rules
 from almoner.kit.errors import NotFound
 from almoner.kit.money import MAX_MINOR, Money
@@ -141,13 +142,15 @@ async def unpaid_provider_payment_id(tx: Tx, partner: Partner, donation_id: UUID
     return payment.provider_payment
 
 
-async def apply_provider_state(tx: Tx, provider: str, provider_payment: ProviderPayment) -> None:
+async def apply_provider_state(
+    tx: Tx, provider: str, provider_payment: ProviderPayment, payment: Payment | None
+) -> None:
     """Apply a payment's state at the provider; idempotent and independent of order (M4).
 
-    Locks session, donation and payment, in this order, as everywhere; for a later donation of a subscription, the
-    subscription instead of the session, which is completed.
+    ``payment``: our attempt, found and not locked; None if there is none. Locks session, donation and payment, in this
+    order, as everywhere; for a later donation of a subscription, the subscription instead of the session, which is
+    completed.
     """
-    payment = await payments.find_by_provider_payment(tx, provider, provider_payment)
     if payment is None:
         if provider_payment.status is ProviderStatus.SUCCEEDED:
             await _record_unallocated(
@@ -158,7 +161,7 @@ async def apply_provider_state(tx: Tx, provider: str, provider_payment: Provider
                 _foreign_reason(tx, provider_payment) or UnallocatedReason.UNKNOWN_PAYMENT,
             )
         return
-    session = await _lock_origin(tx, payment.donation_id)
+    origin = await _lock_origin(tx, payment.donation_id)
     donation = await store.get_for_update(tx, ALL_PARTNERS, payment.donation_id)
     assert donation is not None, "a payment references its donation"
     payment = await payments.get_for_update(tx, payment.id)
@@ -168,33 +171,43 @@ async def apply_provider_state(tx: Tx, provider: str, provider_payment: Provider
         return
     match provider_payment.status:
         case ProviderStatus.SUCCEEDED:
-            await _apply_payment(tx, session, donation, payment, provider_payment)
+            await _apply_payment(tx, origin, donation, payment, provider_payment)
         case ProviderStatus.FAILED | ProviderStatus.CANCELLED:
-            await _end_attempt(tx, donation, payment, provider_payment)
+            await _end_attempt(tx, origin, donation, payment, provider_payment)
         case ProviderStatus.OPEN | ProviderStatus.PROCESSING:
             if payment.status == "starting":
                 await payments.update_attempt_status(tx, payment, "open", provider_payment)
 
 
-async def _lock_origin(tx: Tx, donation_id: UUID) -> DonationSession:
-    """The session of a donation, locked; for a later donation the subscription is locked instead."""
+async def _lock_origin(tx: Tx, donation_id: UUID) -> DonationSession | DonationSubscription:
+    """The session of a donation, or the subscription of a later donation; locked."""
     origin = await origin_of(tx, donation_id)
     if origin.later_of is None:
         return await sessions.get_for_update(tx, origin.session_id)
-    await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, origin.later_of)
-    return await sessions.get_for_page(tx, origin.session_id)
+    return await donation_subscriptions.get_for_update(tx, ALL_PARTNERS, origin.later_of)
 
 
-async def _end_attempt(tx: Tx, donation: Donation, payment: Payment, provider_payment: ProviderPayment) -> None:
+async def _end_attempt(
+    tx: Tx,
+    origin: DonationSession | DonationSubscription,
+    donation: Donation,
+    payment: Payment,
+    provider_payment: ProviderPayment,
+) -> None:
     if payment.is_payable:
         await payments.update_attempt_status(tx, payment, provider_payment.status.value, provider_payment)
-        if payment.off_session and provider_payment.decline is not None:
-            await donation_subscriptions.record_decline(tx, donation, provider_payment.decline)
+        if isinstance(origin, DonationSubscription) and payment.off_session and provider_payment.decline is not None:
+            await donation_subscriptions.record_decline(tx, origin, donation, provider_payment.decline)
 
 
 async def _apply_payment(
-    tx: Tx, session: DonationSession, donation: Donation, payment: Payment, provider_payment: ProviderPayment
+    tx: Tx,
+    origin: DonationSession | DonationSubscription,
+    donation: Donation,
+    payment: Payment,
+    provider_payment: ProviderPayment,
 ) -> None:
+    session = origin if isinstance(origin, DonationSession) else None
     # First, whatever the donation's state: money that never reached us must not be refunded from ours.
     reason = _foreign_reason(tx, provider_payment) or domain.unallocated_reason_of(
         session, donation, payments.payment_reference(payment.id), provider_payment, tx.now
@@ -206,15 +219,19 @@ async def _apply_payment(
     received = await store.mark_received(tx, donation.id, payment.id)
     assert received is not None, "judged under the donation's lock"
     # A confirmed transfer has already completed the session (settled 5); so has a subscription's first donation.
-    if donation.transfer_confirmed_at is None and donation.subscription_due_on is None:
+    if donation.transfer_confirmed_at is None and session is not None:
         await sessions.complete(tx, session, donation.id)
     await emit_event(tx, domain.PAYMENT_RECEIVED, received)
     await emit_event(tx, domain.PAYMENT_SUCCESSFUL, received)
     await _enqueue_live_cancels(tx, [donation.id])
     if donation.dedication is not None:
         await dedications.request_email(tx, Partner(donation.partner_id), donation.id)
-    if donation.subscription_id is not None:
-        await donation_subscriptions.record_payment(tx, donation, payment, provider_payment.payment_method)
+    if isinstance(origin, DonationSubscription):
+        await donation_subscriptions.record_later_payment(
+            tx, origin, donation, payment, provider_payment.payment_method
+        )
+    elif donation.subscription_id is not None:
+        await donation_subscriptions.record_first_payment(tx, donation, payment, provider_payment.payment_method)
     ledger.post_at_commit(
         tx, ledger_domain.payment_transfers(payment.id, payment.provider, donation.organisation_id, donation.money)
     )

@@ -106,12 +106,8 @@ async def get_for_update(tx: Tx, payment_id: UUID) -> Payment:
 
 async def find_by_provider_payment(tx: Tx, provider: str, provider_payment: ProviderPayment) -> Payment | None:
     """Find the attempt of a provider's payment: by its ID there or, if the response got lost, by our reference."""
-    known = await store.find_by_provider_payment(tx, provider, provider_payment.id)
-    if known is not None:
-        return known
-    ours = decode_uuid(provider_payment.reference)
-    named = await store.find(tx, ours) if ours else None
-    return named if named and named.provider == provider and named.provider_payment is None else None
+    reference = decode_uuid(provider_payment.reference)
+    return await store.find_by_provider_payment(tx, provider, provider_payment.id, reference)
 
 
 async def find_by_provider_payments(tx: Tx, provider: str, provider_payments: Sequence[str]) -> dict[str, Payment]:

@@ -91,10 +91,20 @@ async def get_for_update(tx: Tx, payment_id: UUID) -> Payment | None:
     return _payment(row) if row else None
 
 
-async def find_by_provider_payment(tx: Tx, provider: str, provider_payment: str) -> Payment | None:
-    """The attempt with this provider ID."""
+async def find_by_provider_payment(
+    tx: Tx, provider: str, provider_payment: str, reference: UUID | None
+) -> Payment | None:
+    """The attempt with this provider ID; else the one with our reference, whose ID there was not recorded."""
     row = await tx.fetchrow(
-        f"select {_COLUMNS} from payment where provider = $1 and provider_payment = $2", provider, provider_payment
+        f"""
+        select {_COLUMNS} from payment where provider = $1 and provider_payment = $2
+        union all
+        select {_COLUMNS} from payment where id = $3 and provider = $1 and provider_payment is null
+        limit 1
+        """,
+        provider,
+        provider_payment,
+        reference,
     )
     return _payment(row) if row else None
 

@@ -36,15 +36,21 @@ from almoner.platform.jobs.failing_rows import process_rows
 BATCH: Final = 50
 _LEAST_NOTICE: Final = timedelta(days=1)
 _POSTPONED: Final = timedelta(hours=1)
+_Nonprofits = dict[tuple[UUID, UUID], Organisation]
+"""The nonprofits of a batch that were read already, by partner and nonprofit."""
 
 
 async def process_due_subscriptions(tx: Tx, limit: int = BATCH) -> int:
     """Process due subscriptions; returns their number."""
 
     async def process(subscriptions_: Sequence[DonationSubscription]) -> None:
+        charges = await subscriptions.find_open_charges(tx, [subscription.id for subscription in subscriptions_])
         for subscription in subscriptions_:
-            await _process_plan(tx, subscription, is_partner_paused=subscription.partner_id in paused)
+            is_partner_paused = subscription.partner_id in paused
+            charge = charges.get(subscription.id)
+            await _process_plan(tx, subscription, charge, nonprofits, is_partner_paused=is_partner_paused)
 
+    nonprofits: _Nonprofits = {}
     due = await subscriptions.lock_due(tx, limit)
     paused = await partners.list_paused(tx) if due else set()
     for subscription in await process_rows(tx, "donation_subscriptions.process_due", due, process):
@@ -67,9 +73,15 @@ async def next_unfinished_charge_at(tx: Tx) -> datetime | None:
     return await store.oldest_unfinished_charge_at(tx) or await next_due_at(tx)
 
 
-async def _process_plan(tx: Tx, subscription: DonationSubscription, *, is_partner_paused: bool) -> None:
+async def _process_plan(
+    tx: Tx,
+    subscription: DonationSubscription,
+    charge: SubscriptionCharge | None,
+    nonprofits: _Nonprofits,
+    *,
+    is_partner_paused: bool,
+) -> None:
     """Process a locked subscription, one step at a time. A paused partner's subscription is postponed unchanged."""
-    charge = await subscriptions.find_open_charge(tx, subscription.id)
     if charge is not None and charge.donation_id and await store.is_answer_awaited(tx, charge.donation_id):
         # Wait for the provider's response first; it makes the subscription due again.
         await subscriptions.postpone(tx, subscription.id, tx.now + domain.LIVE_PAYMENT_RETRY)
@@ -92,10 +104,12 @@ async def _process_plan(tx: Tx, subscription: DonationSubscription, *, is_partne
     if is_partner_paused:
         await subscriptions.postpone(tx, subscription.id, tx.now + _POSTPONED)
         return
-    await _follow_dates(tx, subscription, charge)
+    await _follow_dates(tx, subscription, charge, nonprofits)
 
 
-async def _follow_dates(tx: Tx, subscription: DonationSubscription, charge: SubscriptionCharge | None) -> None:
+async def _follow_dates(
+    tx: Tx, subscription: DonationSubscription, charge: SubscriptionCharge | None, nonprofits: _Nonprofits
+) -> None:
     """Open, charge and close the due dates of a live subscription, and notify its donor."""
     ends_at = past_due_until(subscription, tx.deployment.time_zone)
     if ends_at is not None and tx.now >= ends_at:
@@ -111,9 +125,9 @@ async def _follow_dates(tx: Tx, subscription: DonationSubscription, charge: Subs
         and charge.next_attempt_at is not None
         and charge.next_attempt_at <= tx.now
     ):
-        subscription = await _charge(tx, subscription, charge)
+        subscription, charge = await _charge(tx, subscription, charge, nonprofits)
     if subscription.status in CHARGED_STATUSES:
-        await subscriptions.save(tx, await _remind(tx, subscription))
+        await subscriptions.save_with_charge(tx, await _remind(tx, subscription), charge)
 
 
 async def propose_successor_if_merged(tx: Tx, subscription_id: UUID) -> None:
@@ -169,15 +183,21 @@ async def _open_due_date(
     return subscription, charge
 
 
-async def _charge(tx: Tx, subscription: DonationSubscription, charge: SubscriptionCharge) -> DonationSubscription:
+async def _charge(
+    tx: Tx, subscription: DonationSubscription, charge: SubscriptionCharge, nonprofits: _Nonprofits
+) -> tuple[DonationSubscription, SubscriptionCharge | None]:
     """Start a payment attempt, unless the nonprofit cannot receive it or the donor is paying right now."""
-    organisation = await organisations.get(tx, Partner(subscription.partner_id), subscription.organisation_id)
+    key = (subscription.partner_id, subscription.organisation_id)
+    if (organisation := nonprofits.get(key)) is None:
+        organisation = await organisations.get(tx, Partner(subscription.partner_id), subscription.organisation_id)
+        nonprofits[key] = organisation
     if subscription.money.currency not in organisation.donation_currencies:
-        return await _stop(tx, subscription, charge, organisation)
+        return await _stop(tx, subscription, charge, organisation), None
     subscription = replace(subscription, proposed_organisation_id=None)  # a register took its merger back
     if charge.donation_id is not None and await donations.has_live_payment(tx, charge.donation_id):
-        await subscriptions.update_charge(tx, replace(charge, next_attempt_at=tx.now + domain.LIVE_PAYMENT_RETRY))
-        return subscription
+        charge = replace(charge, next_attempt_at=tx.now + domain.LIVE_PAYMENT_RETRY)
+        await subscriptions.update_charge(tx, charge)
+        return subscription, charge
     if charge.donation_id is None:
         donation = await donations.create_later_donation(tx, subscription, charge.due_on)
     else:
@@ -186,7 +206,7 @@ async def _charge(tx: Tx, subscription: DonationSubscription, charge: Subscripti
     await donations.charge_off_session(tx, subscription, donation, organisation.shown_name)
     charge = replace(charge, donation_id=donation.id, attempts=charge.attempts + 1, next_attempt_at=None)
     await subscriptions.update_charge(tx, charge)
-    return replace(subscription, last_charged_on=tx.deployment.issuer_day_at(tx.now))
+    return replace(subscription, last_charged_on=tx.deployment.issuer_day_at(tx.now)), charge
 
 
 async def _stop(

@@ -33,6 +33,7 @@ from almoner.giving.subscriptions.donation_subscriptions.store import next_wake_
 from almoner.giving.subscriptions.donation_subscriptions.store import postpone as postpone
 from almoner.giving.subscriptions.donation_subscriptions.store_charges import close_charge as close_charge
 from almoner.giving.subscriptions.donation_subscriptions.store_charges import find_open_charge as find_open_charge
+from almoner.giving.subscriptions.donation_subscriptions.store_charges import find_open_charges as find_open_charges
 from almoner.giving.subscriptions.donation_subscriptions.store_charges import open_charge as open_charge
 from almoner.giving.subscriptions.donation_subscriptions.store_charges import skip_dates as skip_dates
 from almoner.giving.subscriptions.donation_subscriptions.store_charges import update_charge as update_charge
@@ -77,8 +78,14 @@ async def save(tx: Tx, subscription: DonationSubscription, event_type: str | Non
 
     Raises InvalidState if the status transition is not allowed.
     """
+    return await save_with_charge(tx, subscription, await find_open_charge(tx, subscription.id), event_type)
+
+
+async def save_with_charge(
+    tx: Tx, subscription: DonationSubscription, charge: SubscriptionCharge | None, event_type: str | None = None
+) -> DonationSubscription:
+    """Like ``save``, with the subscription's open due date; None if it has none."""
     subscription = replace(subscription, updated_at=tx.now)
-    charge = await find_open_charge(tx, subscription.id)
     subscription = replace(subscription, wake_at=domain.wake_time(subscription, charge, tx.deployment.time_zone))
     if not await store.update(tx, subscription):
         raise domain.InvalidState(f"the donation subscription may not become {subscription.status}")
@@ -194,24 +201,10 @@ async def release_payment_method(
     await outbox.emit_internal(tx, domain.PAYMENT_METHOD_REPLACED, replaced, partner=partner_id)
 
 
-async def record_payment(tx: Tx, donation: Donation, payment: Payment, saved: SavedPaymentMethod | None) -> None:
-    """Apply a paid donation to its subscription: the first one starts it, later ones complete their due date."""
+async def record_first_payment(tx: Tx, donation: Donation, payment: Payment, saved: SavedPaymentMethod | None) -> None:
+    """Apply the first paid donation of a subscription, which starts it."""
     assert donation.subscription_id is not None, "asked of gifts of plans alone"
-    subscription = await get_for_update(tx, ALL_PARTNERS, donation.subscription_id)
-    subscription = replace(
-        subscription,
-        donations_count=subscription.donations_count + 1,
-        total_minor=subscription.total_minor + donation.money.minor,
-    )
-    if donation.subscription_due_on is None:
-        await _record_first_payment(tx, subscription, payment, saved)
-    else:
-        await _record_later_payment(tx, subscription, donation, payment, saved)
-
-
-async def _record_first_payment(
-    tx: Tx, subscription: DonationSubscription, payment: Payment, saved: SavedPaymentMethod | None
-) -> None:
+    subscription = _with_donation(await get_for_update(tx, ALL_PARTNERS, donation.subscription_id), donation)
     if subscription.status != "pending":
         if saved is not None:
             await release_payment_method(tx, payment.provider, saved, subscription.partner_id)
@@ -228,9 +221,19 @@ async def _record_first_payment(
     await notify_donor(tx, begun, "begun")
 
 
-async def _record_later_payment(
+def _with_donation(subscription: DonationSubscription, donation: Donation) -> DonationSubscription:
+    return replace(
+        subscription,
+        donations_count=subscription.donations_count + 1,
+        total_minor=subscription.total_minor + donation.money.minor,
+    )
+
+
+async def record_later_payment(
     tx: Tx, subscription: DonationSubscription, donation: Donation, payment: Payment, saved: SavedPaymentMethod | None
 ) -> None:
+    """Apply a later paid donation of a locked subscription: its due date is paid."""
+    subscription = _with_donation(subscription, donation)
     charge = await store_charges.find_by_donation(tx, donation.id)
     assert charge is not None, "a donation of a date is that of its charge"
     charged_on = tx.deployment.issuer_day_at(payment.created_at)
@@ -243,13 +246,11 @@ async def _record_later_payment(
         subscription = replace(subscription, provider=payment.provider, payment_method=saved)
     if subscription.payment_method is not None:
         subscription = replace(subscription, chargeable=True)  # the last change counts: it was just paid
-    await save(tx, subscription, domain.UPDATED)
+    await save_with_charge(tx, subscription, None, domain.UPDATED)
 
 
-async def record_decline(tx: Tx, donation: Donation, decline: Decline) -> None:
-    """Record that a subscription's payment method was declined for an open date."""
-    assert donation.subscription_id is not None, "asked of gifts of plans alone"
-    subscription = await get_for_update(tx, ALL_PARTNERS, donation.subscription_id)
+async def record_decline(tx: Tx, subscription: DonationSubscription, donation: Donation, decline: Decline) -> None:
+    """Record that a locked subscription's payment method was declined for an open date."""
     charge = await store_charges.find_by_donation(tx, donation.id)
     if charge is None or charge.status != "open" or subscription.status not in domain.CHARGED_STATUSES:
         return
@@ -265,7 +266,7 @@ async def record_decline(tx: Tx, donation: Donation, decline: Decline) -> None:
     subscription = replace(subscription, chargeable=decline.action is DeclineAction.RETRY)
     if subscription.status == "active":
         subscription = replace(subscription, status="past_due", past_due_since=tx.now)
-    subscription = await save(tx, subscription, domain.PAYMENT_FAILED)
+    subscription = await save_with_charge(tx, subscription, charge, domain.PAYMENT_FAILED)
     if decline.action is DeclineAction.REVOKED:
         await _end(tx, subscription, "revoked")
     else:

@@ -26,6 +26,15 @@ async def find_open_charge(tx: Tx, subscription_id: UUID) -> SubscriptionCharge 
     return _charge(row) if row else None
 
 
+async def find_open_charges(tx: Tx, subscription_ids: Sequence[UUID]) -> dict[UUID, SubscriptionCharge]:
+    """The open due dates of locked subscriptions that have one, by subscription."""
+    rows = await tx.fetch(
+        f"select {_COLUMNS} from donation_subscription_charge where subscription_id = any($1) and status = 'open'",
+        subscription_ids,
+    )
+    return {row["subscription_id"]: _charge(row) for row in rows}
+
+
 async def find_by_donation(tx: Tx, donation_id: UUID) -> SubscriptionCharge | None:
     """The charge of a donation."""
     row = await tx.fetchrow(f"select {_COLUMNS} from donation_subscription_charge where donation_id = $1", donation_id)
