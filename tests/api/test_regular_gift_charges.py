@@ -11,6 +11,7 @@ import pytest
 from almoner.access.partners import service as partners
 from almoner.giving.checkout.donations import flows as donations_flows
 from almoner.giving.checkout.donations import jobs as donations_jobs
+from almoner.giving.checkout.donations.flows import PaymentContext
 from almoner.giving.checkout.payments import service as payments
 from almoner.giving.subscriptions.charging import jobs as charging_jobs
 from almoner.giving.subscriptions.charging import service as charging
@@ -19,7 +20,7 @@ from almoner.giving.subscriptions.donation_subscriptions.domain import InvalidDa
 from almoner.kit.time import parse_timestamp
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent
 from almoner.platform.database.postgres import PostgresServer
-from almoner.platform.database.transactions import ALL_PARTNERS, Partner
+from almoner.platform.database.transactions import ALL_PARTNERS, Partner, open_service_database
 from almoner.platform.events import outbox
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import join_tasks
@@ -314,3 +315,24 @@ async def test_two_workers_charge_a_date_once(service: Service, plan: Plan) -> N
         await asyncio.gather(*(worker.drain() for worker in workers))
     assert len(await plan.paid_on()) == 4
     assert [outcome for _, outcome in await plan.dates()] == ["paid"] * 3
+
+
+async def test_a_due_charge_costs_few_statements(service: Service, plan: Plan) -> None:
+    provider, asked, due = service.services.provider, [], (await plan.record())["nextDonationAt"]
+    assert provider is not None
+    async with service.db.write() as tx:  # those of other tests may be due at the same moment
+        await tx.execute("update donation_subscription set wake_at = null where id <> $1", plan.uuid)
+    db = await open_service_database(
+        service.database.dsn, service.db.deployment, size=1, on_statement=lambda query: asked.append(query.query)
+    )
+    service.clock.advance_to(parse_timestamp(due))
+    try:
+        async with db.write() as tx:
+            assert await charging.process_due_subscriptions(tx) == 1
+            [payment] = await tx.fetch("select id from payment where status = 'starting' and off_session")
+        opened = len(asked)
+        await donations_flows.finish_payment(PaymentContext(db, provider), payment["id"])
+    finally:
+        await db.close()
+    assert len(await plan.paid_on()) == 2
+    assert (opened <= 16, len(asked) - opened <= 29) == (True, True), "\n".join(asked)

@@ -189,7 +189,8 @@ class ModelPlan:
         assert self.open is not None
         if not self.nonprofit.active:
             self.stop()
-            if self.proposed is not self.nonprofit.successor:
+            successor = self.nonprofit.successor
+            if successor is not None and successor.active and successor is not self.proposed:
                 self.proposed = None
                 self.propose()
             return

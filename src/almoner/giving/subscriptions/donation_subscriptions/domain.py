@@ -50,8 +50,8 @@ CANCELLED_AFTER: Final = timedelta(days=28)
 """How long a subscription may be past due before it is cancelled."""
 ERASED_AFTER: Final = timedelta(days=30)
 """When the donor of a subscription that never started is erased."""
-REMINDED_BEFORE: Final = timedelta(days=14)
-"""How long before a yearly donation it is announced; 7 to 30 days are allowed."""
+REMINDED_BEFORE: Final = timedelta(days=21)
+"""How long before a yearly donation it is announced: 7 to 30 days are allowed, also after an outage of nine days."""
 MAX_NEXT_DATE: Final = timedelta(days=366)
 MAX_PAUSE: Final = timedelta(days=366)
 _PERIODS_A_YEAR: Final[Mapping[Frequency, int]] = {"weekly": 52, "monthly": 12, "quarterly": 4, "yearly": 1}

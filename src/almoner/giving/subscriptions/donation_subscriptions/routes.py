@@ -100,7 +100,10 @@ async def pause_donation_subscription(
     "/v1/donation-subscriptions/{id}/resume", key=SECRET, scope="donation_subscriptions:write", errors=(InvalidState,)
 )
 async def resume_donation_subscription(call: ApiCall, id: SubscriptionId) -> DonationSubscriptionResponse:
-    """Resume a donation subscription that is `paused`. It continues with its next date."""
+    """Resume a donation subscription that is `paused`. It continues with its next date.
+
+    While its nonprofit cannot receive donations, it cannot be resumed.
+    """
     return donation_subscription_response(call.tx, await service.resume(call.tx, call.partner, id))
 
 
