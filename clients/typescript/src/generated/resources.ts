@@ -318,6 +318,8 @@ export class DonationSubscriptionsResource {
   /**
    * Resume a donation subscription that is `paused`. It continues with its next date.
    *
+   * While its nonprofit cannot receive donations, it cannot be resumed.
+   *
    * Needs a secret key with the scope `donation_subscriptions:write`.
    */
   resume(id: string, options?: Options): Promise<types.DonationSubscription> {

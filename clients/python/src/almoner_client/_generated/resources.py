@@ -939,6 +939,8 @@ class DonationSubscriptionsResource:
     ) -> DonationSubscription:
         """Resume a donation subscription that is `paused`. It continues with its next date.
 
+        While its nonprofit cannot receive donations, it cannot be resumed.
+
         Needs a secret key with the scope `donation_subscriptions:write`.
 
         id: The donation subscription's identifier.
