@@ -2,7 +2,7 @@
 
 import asyncio
 import zipfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -17,18 +17,11 @@ from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists import flows as watchlists_flows
 from almoner.screening.watchlists import service
 from almoner.screening.watchlists.domain import WatchlistImport, WatchlistImportRefused, WatchlistRefused
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.watchlists import listing, write
 
 SDN = OfacReader("ofac-sdn", "OFAC Specially Designated Nationals", 3)
 NAMES = ("AL-FAROUK RELIEF TRUST", "BANCO NACIONAL DEL CACAO", "ZAVOD IMENI DEGTYAREVA", "KOREA UNHA TRADING")
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 @pytest.fixture
@@ -154,6 +147,18 @@ async def test_who_is_compared_meets_the_version_that_is_loaded_now(db: Database
     assert versions == [first.version]
     await load(db, write(next(paths), [*rows()[:2], rows()[3]]), force=True)
     assert (await screener.run_with_watchlists(db, compared))[0] == []
+
+
+async def test_a_list_that_is_no_longer_loaded_names_nobody(db: Database, paths: Iterator[Path]) -> None:
+    """As in a database that has gone back in time while the service ran."""
+    screener, asked = Screener(), SubjectDetails("organisation", (NAMES[0],))
+    await load(db, write(next(paths), rows()))
+    await load(db, write(next(paths), rows(NAMES[1:])), source=OfacReader("own-media", "Ours", 1))
+    assert len((await screener.reload_watchlists(db)).find_hits(asked)) == 1
+    async with db.write() as tx:
+        await tx.execute("update watchlist set current_load_id = null where code = 'ofac-sdn'")
+    lists = await screener.reload_watchlists(db)
+    assert ([one.code for one in lists.versions], lists.find_hits(asked)) == (["own-media"], [])
 
 
 async def test_lists_are_read_outside_of_who_compares_and_leave_the_loop_free(

@@ -57,6 +57,7 @@ class Screener:
                         )
                 now = await _load_versions(db)
                 if now == versions:
+                    self._held = {version.code: self._held[version.code] for version in versions}
                     stored = [one for of in self._held.values() for _, one in of.values() if one is not None]
                     self._lists = await asyncio.to_thread(ScreeningIndex, stored, versions)
                     self._loads = {version.code: version.load.id for version in versions}
