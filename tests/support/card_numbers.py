@@ -1,7 +1,7 @@
 """Search everything that a service stored and wrote for card numbers (H5)."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 import asyncpg
@@ -12,17 +12,20 @@ from tests.support.database import TestDatabase
 _RUN = re.compile(r"(?<![\w.\-])(?:\d{13,19}|\d{4}(?: \d{4}){3}(?: \d{1,3})?)(?![\w\-])", re.ASCII)
 _PREFIX = re.compile(r"4|5[1-5]|2[2-7]|3[47]|6")
 _TEXTS = """
-    select quote_ident(n.nspname) || '.' || quote_ident(t.relname) as name, t.relname as table_name, columns
-    from pg_class t join pg_namespace n on n.oid = t.relnamespace cross join lateral (
+    select t.oid::regclass::text as name, columns
+    from pg_class t cross join lateral (
         select string_agg(quote_ident(attname), ', ' order by attnum) as columns from pg_attribute
         where attrelid = t.oid and attnum > 0 and not attisdropped
             and atttypid = any ('{text,jsonb,bytea,character varying}'::regtype[])
     ) as texts
-    where n.nspname in ('public', 'provider_test') and t.relkind in ('r', 'm') and columns is not null
-        and (pg_stat_file(format('base/%s/%s', $1::oid, t.relfilenode), true)).size > 0
-    order by 1
+    where t.relnamespace in ('public'::regnamespace, 'provider_test'::regnamespace) and t.relkind in ('r', 'm')
+        and columns is not null
 """
-"""Every text column of non-empty tables; the file sizes are asked without opening the tables."""
+"""Every column of texts."""
+_FILLED = """
+    and (pg_stat_file(format('base/%s/%s', $1::oid, t.relfilenode), true)).size > 0 order by 1
+"""
+"""Of non-empty tables; the file sizes are asked without opening the tables."""
 
 
 def found_in(text: str) -> list[str]:
@@ -43,10 +46,21 @@ async def in_database(database: TestDatabase) -> list[str]:
 async def seen_by(superuser: "asyncpg.Connection[asyncpg.Record]") -> list[str]:
     """The same, over an open connection."""
     number = await superuser.fetchval("select oid from pg_database where datname = current_database()")
+    return await in_tables(superuser, dict(await superuser.fetch(_TEXTS + _FILLED, number)))
+
+
+async def text_columns(superuser: "asyncpg.Connection[asyncpg.Record]") -> dict[str, str]:
+    """The columns of texts of each table that has any, as SQL names them."""
+    return dict(await superuser.fetch(_TEXTS))
+
+
+async def in_tables(superuser: "asyncpg.Connection[asyncpg.Record]", columns: Mapping[str, str]) -> list[str]:
+    """``table: number`` for each card number in these columns."""
     found = []
-    for table in await superuser.fetch(_TEXTS, number):
-        for row in await superuser.fetch(f"select {table['columns']} from {table['name']}"):
-            found += [f"{table['table_name']}: {one}" for one in found_in(" | ".join(_texts(row.values())))]
+    for table, texts in columns.items():
+        for row in await superuser.fetch(f"select {texts} from {table}"):
+            name = table.rpartition(".")[2]
+            found += [f"{name}: {one}" for one in found_in(" | ".join(_texts(row.values())))]
     return found
 
 
