@@ -32,6 +32,12 @@ from tests.support.service import Service
 _numbers = count(1)
 
 
+@pytest.fixture
+async def service(alone: Service) -> Service:
+    """By itself: weeks of the shared service's clock would be weeks of work for all that other tests have left."""
+    return alone
+
+
 def somebody() -> str:
     """An address that no other test uses."""
     return f"ada{next(_numbers)}@elsewhere.example"

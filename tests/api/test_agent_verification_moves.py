@@ -30,6 +30,12 @@ TRIGGERED = (
 )
 
 
+@pytest.fixture
+async def service(alone: Service) -> Service:
+    """By itself: weeks of the shared service's clock would be weeks of work for all that other tests have left."""
+    return alone
+
+
 async def request_of(api: Client, **body: Any) -> dict[str, Any]:
     """A new validation request of a nonprofit that no register here lists."""
     asked = {"name": "Hill Road Relief", "registryName": "IRS", "registryId": "12-3456789", "countryCode": "USA"}

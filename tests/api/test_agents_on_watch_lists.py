@@ -1,6 +1,5 @@
 """Agents' names are compared with persons on watch lists: a hit goes to a person, never to refusal by itself."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from almoner.validation.decisions.reviews.domain import Review, ReviewDecision, 
 from almoner.validation.ongoing.matches import service as matches
 from tests.support import agents, appeals, factories, submissions
 from tests.support.client import Client
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.watchlists import Lists, listing
 
 LISTED = listing(36, "DEGTYAREVA, Zinaida", person=True)
@@ -31,9 +29,8 @@ where kind = 'agent_verification' and step ->> 'name' = 'watch_lists'
 
 
 @pytest.fixture
-async def service(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as made:
-        yield made
+async def service(alone: Service) -> Service:
+    return alone
 
 
 @pytest.fixture

@@ -16,6 +16,12 @@ INVALID_STATE = (400, "validation_submission/invalid_state")
 SATURDAY = 5
 
 
+@pytest.fixture
+async def service(alone: Service) -> Service:
+    """By itself: weeks of the shared service's clock would be weeks of work for all that other tests have left."""
+    return alone
+
+
 async def refused(service: Service, api: Client, **body: Any) -> dict[str, Any]:
     """A submission that failed with its validation request."""
     made = await applied(api, **{"organisationName": "test_reject_not_eligible", **body})

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.support.applications import PERSON, Form, invited
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
@@ -9,6 +11,12 @@ from tests.support.service import Service
 from tests.support.submissions import ADA, DETAILS, applied, ended
 
 MAILED = "we have sent the link to it"
+
+
+@pytest.fixture
+async def service(alone: Service) -> Service:
+    """By itself: months of the shared service's clock would be months of work for all that other tests have left."""
+    return alone
 
 
 async def sent(service: Service, api: Client, **invite: Any) -> tuple[Form, str]:

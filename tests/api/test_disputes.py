@@ -31,6 +31,12 @@ PAID = [*donors.PAID, "donation.settled"]
 MOVES = "donation/invalid_state"
 
 
+@pytest.fixture
+async def service(alone: Service) -> Service:
+    """By itself: a disbursement run of the shared service would pay what all other tests have left."""
+    return alone
+
+
 async def bucket(service: Service, api: Client) -> list[int]:
     """What the open buckets hold."""
     await service.drain()

@@ -1,25 +1,22 @@
 """Plans of regular gifts as partners see them (settled 11): the record, its list, its changes."""
 
 from calendar import monthrange
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from almoner.kit.time import parse_timestamp
-from almoner.platform.database.postgres import PostgresServer
-from tests.support import database, factories
+from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.regular_gifts import PLANS, Plan, begin_plan, pass_days, reach
-from tests.support.service import Service, Tenant, serving
+from tests.support.service import Service, Tenant
 
 
-@pytest.fixture(scope="module")
-async def service(postgres_server: PostgresServer) -> AsyncIterator[Service]:
-    """A service of its own: here the clock goes far."""
-    async with database.copied(postgres_server) as made, serving(made) as running:
-        yield running
+@pytest.fixture
+async def service(alone: Service) -> Service:
+    """By itself: here the clock goes far."""
+    return alone
 
 
 @pytest.fixture

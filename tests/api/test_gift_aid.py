@@ -255,9 +255,8 @@ async def test_cancelled_from_an_earlier_day_takes_gift_aid_off_gifts_made_since
     assert data(await api.get(f"/v1/donations/{second['id']}"))["giftAidId"] is None
 
 
-async def test_v6_what_was_declared_for_a_gift_that_never_came_is_forgotten_with_its_donor(
-    service: Service, api: Client
-) -> None:
+async def test_v6_what_was_declared_for_a_gift_that_never_came_is_forgotten_with_its_donor(alone: Service) -> None:
+    service, api = alone, alone.client((await alone.tenant()).secret)
     cause, home = (
         await charity(service),
         Declarer("Ms", "Ada", "Byron", "12", "Road", "London", "United Kingdom", "N1 1AA"),

@@ -3,6 +3,8 @@
 from typing import Any
 from uuid import UUID
 
+import pytest
+
 from almoner.review_cases import REVIEW_HANDLERS
 from almoner.validation.decisions.reviews.domain import Kind
 from tests.support import agents, appeals, factories
@@ -17,6 +19,12 @@ from tests.support.submissions import applied, configured, ended, simulate
 FILES = "/v1/validation-submission-documents"
 EXPIRED = "nonprofit_association_expired"
 ASSOCIATION = ("agent_verification", "association", "nonprofit")
+
+
+@pytest.fixture
+async def service(alone: Service) -> Service:
+    """By itself: weeks of the shared service's clock would be weeks of work for all that other tests have left."""
+    return alone
 
 
 async def letter(service: Service, api: Client, **owner: str) -> UUID:

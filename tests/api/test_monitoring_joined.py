@@ -18,9 +18,8 @@ from almoner.validation.ongoing.matches import service as matches
 from almoner.validation.ongoing.monitoring import checks as monitoring_checks
 from tests.support import appeals, eligibility, submissions
 from tests.support.client import Client, data
-from tests.support.database import TestDatabase
 from tests.support.monitoring import looked, shown, statuses, told
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.watchlists import Lists, listing
 from tests.support.written_register import Loader, Written, entry
 
@@ -35,12 +34,6 @@ SAME = ReviewDecision("accepted", None, "operator_1", "The same board")
 OTHER = ReviewDecision("rejected", "not_the_same", "operator_1", "Another town, another board")
 JOIN = RegisterLink("same", "CCEW", "263710", "OSCR", "SC002327")
 UNSEEN: dict[str, str | None] = dict.fromkeys(CATEGORIES)
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 @pytest.fixture

@@ -19,21 +19,14 @@ from almoner.validation.ongoing.monitoring import checks as monitoring_checks
 from almoner.validation.ongoing.monitoring import service as monitoring
 from tests.support import factories
 from tests.support.client import Client, data
-from tests.support.database import TestDatabase
 from tests.support.monitoring import PATH, cancelled, looked, shown, statuses, subscribe, told
-from tests.support.service import Service, Tenant, serving
+from tests.support.service import Service, Tenant
 from tests.support.watchlists import Lists, listing
 
 AQSA = "AL-MASJED AL-AQSA CHARITY FOUNDATION"
 SAME = ReviewDecision("accepted", None, "operator_1", "The passport says so")
 OTHER = ReviewDecision("rejected", "not_the_same", "operator_1", "Another town, another board")
 UNSEEN: dict[str, str | None] = dict.fromkeys(CATEGORIES)
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 @pytest.fixture

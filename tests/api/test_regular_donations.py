@@ -1,7 +1,6 @@
 """The donor's page of regular donations: opened by a mailed link, each change is an event and an email."""
 
 import re
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
@@ -9,19 +8,16 @@ import pytest
 
 from almoner.access.partners import service as partners
 from almoner.kit.time import parse_timestamp
-from almoner.platform.database.postgres import PostgresServer
-from tests.support import database
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.regular_gifts import PLANS, Plan, begin_plan, pass_days, reach
-from tests.support.service import Service, Tenant, serving
+from tests.support.service import Service, Tenant
 
 
-@pytest.fixture(scope="module")
-async def service(postgres_server: PostgresServer) -> AsyncIterator[Service]:
-    """A service of its own: here the clock goes far."""
-    async with database.copied(postgres_server) as made, serving(made) as running:
-        yield running
+@pytest.fixture
+async def service(alone: Service) -> Service:
+    """By itself: here the clock goes far."""
+    return alone
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Gift Aid on regular donations: one declaration for several, of the charity that it names, recalled once a year."""
 
 import re
-from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
@@ -12,26 +11,24 @@ from almoner.giving.checkout.donations import service as donations
 from almoner.giving.checkout.donations.domain import DonationDetails
 from almoner.giving.gift_aid.declarations.domain import STATEMENT_SEVERAL, Declarer
 from almoner.kit.money import Money
-from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import Partner
 from almoner.platform.observability import selfcheck
 from almoner.provider_test import service as provider_test
 from almoner.provider_test.domain import Card
 from almoner.selfchecks import CHECKS
-from tests.support import database, factories, giftaid
+from tests.support import factories, giftaid
 from tests.support.browsing import Browser
 from tests.support.client import Client, data
 from tests.support.regular_gifts import AGREEMENT, CARD, Plan, context, pass_days, reach
-from tests.support.service import Service, serving
+from tests.support.service import Service
 
 HOME = Declarer("Ms", "Ada", "Byron", "12", "St James's Square", "London", "United Kingdom", "SW1Y 4JH")
 
 
-@pytest.fixture(scope="module")
-async def service(postgres_server: PostgresServer) -> AsyncIterator[Service]:
-    """A service of its own: here the clock goes far."""
-    async with database.copied(postgres_server) as made, serving(made) as running:
-        yield running
+@pytest.fixture
+async def service(alone: Service) -> Service:
+    """By itself: here the clock goes far."""
+    return alone
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Gifts of plans that cannot be charged, and what their donors do about it (settled 11)."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
@@ -19,25 +18,23 @@ from almoner.giving.subscriptions.donation_subscriptions import service as subsc
 from almoner.giving.subscriptions.donation_subscriptions.domain import InvalidDate
 from almoner.kit.time import parse_timestamp
 from almoner.nonprofits.registers.domain import CHANGED, RegisterChangedEvent
-from almoner.platform.database.postgres import PostgresServer
 from almoner.platform.database.transactions import ALL_PARTNERS, Partner, open_service_database
 from almoner.platform.events import outbox
 from almoner.platform.jobs.background import BackgroundWorker
 from almoner.platform.jobs.background_tasks import join_tasks
 from almoner.provider_test import service as provider_test
 from almoner.provider_test.domain import Card
-from tests.support import database, factories
+from tests.support import factories
 from tests.support.client import Client, data
 from tests.support.refusals import refusing
 from tests.support.regular_gifts import AGREEMENT, CARD, Plan, begin_plan, context, pass_days, reach
-from tests.support.service import Service, Tenant, serving
+from tests.support.service import Service, Tenant
 
 
-@pytest.fixture(scope="module")
-async def service(postgres_server: PostgresServer) -> AsyncIterator[Service]:
-    """A service of its own: here the clock goes far."""
-    async with database.copied(postgres_server) as made, serving(made) as running:
-        yield running
+@pytest.fixture
+async def service(alone: Service) -> Service:
+    """By itself: here the clock goes far."""
+    return alone
 
 
 @pytest.fixture

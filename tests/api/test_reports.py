@@ -21,9 +21,8 @@ from almoner.giving.accounting.reassignments import service as reassignments
 from almoner.giving.disbursing.disbursements.domain import DisbursementRules
 from tests.support import factories, payouts
 from tests.support.client import Client, data
-from tests.support.database import TestDatabase
 from tests.support.members import desk
-from tests.support.service import Service, Tenant, serving
+from tests.support.service import Service, Tenant
 
 DAY = timedelta(days=1)
 
@@ -34,13 +33,6 @@ async def api(service: Service, tenant: Tenant) -> AsyncIterator[Client]:
     made = service.client(tenant.secret)
     yield made
     await made.close()
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service over a database of its own."""
-    async with serving(empty_database) as made_:
-        yield made_
 
 
 def this_month(service: Service) -> date:

@@ -231,7 +231,8 @@ async def test_without_the_check_of_the_address_nobody_confirms(service: Service
     assert (made["agentVerification"]["status"], made["requirements"]) == ("pending_review", [])
 
 
-async def test_an_applicant_who_never_confirms_fails_the_submission(service: Service, api: Client) -> None:
+async def test_an_applicant_who_never_confirms_fails_the_submission(alone: Service) -> None:
+    service, api = alone, alone.client((await alone.tenant()).secret)
     made = await of_organisation(service, api)
     await service.drain()
     service.clock.advance(timedelta(days=30))

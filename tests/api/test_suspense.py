@@ -17,19 +17,17 @@ from almoner.giving.accounting.suspense.checks import checks
 from almoner.giving.accounting.suspense.domain import NoSuchUnallocatedPayment, RuleAction, UnallocatedPaymentError
 from almoner.kit.money import Money
 from almoner.platform.observability import selfcheck
-from tests.support import database
 from tests.support import giving as support
 from tests.support.giving import DAY, Giving
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.suspense import MOMENT, held, held_for, work
 from tests.unit.test_money_rules import ROWS, Row
 
 
-@pytest.fixture(scope="module")
-async def own(postgres_server: Any) -> AsyncIterator[Service]:
+@pytest.fixture
+async def own(alone: Service) -> Service:
     """A service whose due work is done by the provider of the test alone."""
-    async with database.copied(postgres_server) as made, serving(made) as running:
-        yield running
+    return alone
 
 
 @pytest.fixture
@@ -37,7 +35,6 @@ async def giving(own: Service) -> AsyncIterator[Giving]:
     """A session whose donor is about to give."""
     api = own.client((await own.tenant()).secret)
     made = await support.open_session(own, api)
-    await work(made)  # what other tests left
     made.provider.calls.clear()
     yield made
     await api.close()

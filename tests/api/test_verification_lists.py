@@ -13,22 +13,14 @@ from almoner.validation.ongoing.matches import service as matches
 from tests.api.test_verification_findings import flags, lift
 from tests.support import factories
 from tests.support.client import Client
-from tests.support.database import TestDatabase
 from tests.support.payouts import uuid_of
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.verifications import checks, shown, simulate
 from tests.support.watchlists import Lists, listing
 
 AQSA = "AL-MASJED AL-AQSA CHARITY FOUNDATION"
 SAME = ReviewDecision("accepted", None, "operator_1", "The passport says so")
 OTHER = ReviewDecision("rejected", "not_the_same", "operator_1", "Another town, another board")
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    """A service whose lists no other test has loaded."""
-    async with serving(empty_database) as service:
-        yield service
 
 
 @pytest.fixture

@@ -19,9 +19,8 @@ from almoner.validation.ongoing.matches import jobs as matches_jobs
 from almoner.validation.ongoing.matches import service as matches
 from tests.support import factories
 from tests.support.client import Client
-from tests.support.database import TestDatabase
 from tests.support.monitoring import looked, shown, statuses, told
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.watchlists import Lists, body, listing
 
 AQSA = "AL-MASJED AL-AQSA CHARITY FOUNDATION"
@@ -29,11 +28,9 @@ CLEARED = ReviewDecision("rejected", "not_the_same", "operator_1", "Another town
 CONFIRMED = ReviewDecision("accepted", None, "operator_1", "The passport says so")
 
 
-@pytest.fixture
-async def alone(empty_database: TestDatabase, tmp_path: Path) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        await Lists(service.db, tmp_path).load(listing(1, AQSA))
-        yield service
+@pytest.fixture(autouse=True)
+async def _listed(alone: Service, tmp_path: Path) -> None:
+    await Lists(alone.db, tmp_path).load(listing(1, AQSA))
 
 
 @pytest.fixture

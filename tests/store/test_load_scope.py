@@ -1,7 +1,6 @@
 """A load costs what it changes: it looks at what it bears on, and that comes to the same as looking at everything."""
 
 import random
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -21,12 +20,6 @@ BMF = Written("irs-bmf", "IRS")
 REVOKED = Written("irs-revocations", "IRS", lists_organisations=False, repeats_numbers=True)
 CCEW, OSCR = Written("ccew", "CCEW"), Written("oscr", "OSCR")
 LINKS = Written("gb-links", "CCEW", lists_organisations=False)
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 class _TakenBack(Exception):
@@ -145,17 +138,18 @@ def large(part: str, start: int, count: int, **members: Any) -> list[RegisterEnt
     ]
 
 
-async def test_statistics_are_gathered_when_enough_changed(alone: Service, tmp_path: Path) -> None:
-    loader = Loader(alone.db, tmp_path)
+async def test_statistics_are_gathered_when_enough_changed(empty_database: TestDatabase, tmp_path: Path) -> None:
+    async with serving(empty_database) as service:
+        loader = Loader(service.db, tmp_path)
 
-    async def counted() -> int:
-        async with alone.db.read() as tx:
-            return int(await tx.fetchval("select reltuples::bigint from pg_class where relname = 'organisation'"))
+        async def counted() -> int:
+            async with service.db.read() as tx:
+                return int(await tx.fetchval("select reltuples::bigint from pg_class where relname = 'organisation'"))
 
-    rows = large("DC", 100_000_000, 200)
-    await loader.load(BMF, FIRST, *rows)
-    assert await counted() == 200
-    await loader.load(BMF, FIRST + timedelta(days=7), *rows, entry("200000001", "One more", part="DC"))
-    assert await counted() == 200
-    await loader.load(BMF, FIRST + timedelta(days=14), *rows, *large("DC", 300_000_000, 10))
-    assert await counted() == 211
+        rows = large("DC", 100_000_000, 200)
+        await loader.load(BMF, FIRST, *rows)
+        assert await counted() == 200
+        await loader.load(BMF, FIRST + timedelta(days=7), *rows, entry("200000001", "One more", part="DC"))
+        assert await counted() == 200
+        await loader.load(BMF, FIRST + timedelta(days=14), *rows, *large("DC", 300_000_000, 10))
+        assert await counted() == 211

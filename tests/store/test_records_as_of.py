@@ -4,7 +4,6 @@ The model knows no history: it takes the newest load of each source up to the da
 what one would see.
 """
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,8 +19,7 @@ from almoner.nonprofits.organisations import service as organisations
 from almoner.nonprofits.registers import rollback
 from almoner.nonprofits.registers.domain import RegisterEntry, RegisterLink
 from almoner.platform.database.transactions import ALL_PARTNERS
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.written_register import Loader, Written, entry
 
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
@@ -33,9 +31,8 @@ State = dict[str, Any]
 
 
 @pytest.fixture
-async def loader(empty_database: TestDatabase, tmp_path: Path) -> AsyncIterator[Loader]:
-    async with serving(empty_database) as service:
-        yield Loader(_db(service), tmp_path)
+async def loader(alone: Service, tmp_path: Path) -> Loader:
+    return Loader(_db(alone), tmp_path)
 
 
 def _db(service: Service) -> Any:

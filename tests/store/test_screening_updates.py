@@ -1,6 +1,5 @@
 """After an update of a list only those are compared again whom it could change, and nothing is missed by that."""
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,8 +16,7 @@ from almoner.screening.screenings.service import Screener
 from almoner.screening.watchlists.domain import WatchlistImport
 from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.ongoing.matches import service as matches
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.watchlists import Lists, listing
 
 WORDS = ("haramain", "degtyarev", "benevolence", "holy", "land", "relief", "casper", "tyre", "martyrs", "cacao", "unha")
@@ -29,12 +27,6 @@ DECISIONS = (
     ReviewDecision("accepted", None, "operator_1", "The passport says so"),
     ReviewDecision("rejected", "not_the_same", "operator_1", "Another town, another board"),
 )
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 def name(random: Random) -> str:

@@ -1,6 +1,5 @@
 """Whoever matches a list is decided about once, until either side changes in what mattered; updates touch few."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import UUID
 
@@ -15,19 +14,12 @@ from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision, ReviewNotOpen, ReviewRefused
 from almoner.validation.ongoing.matches import review_handler
 from almoner.validation.ongoing.matches import service as matches
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.watchlists import Lists, listing
 
 AQSA = "AL-MASJED AL-AQSA CHARITY FOUNDATION"
 SAME = ReviewDecision("accepted", None, "operator_1", "The passport says so")
 OTHER = ReviewDecision("rejected", "not_the_same", "operator_1", "Another town, another board")
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """A list that contains another one takes its place: nobody is asked twice about one body, and decisions hold."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import UUID
 
@@ -15,8 +14,7 @@ from almoner.screening.watchlists.domain import WatchlistRefused
 from almoner.validation.decisions.reviews import service as reviews
 from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.ongoing.matches import service as matches
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.watchlists import Lists, body, listing
 
 AQSA, ZAVOD = "AL-MASJED AL-AQSA CHARITY FOUNDATION", "ZAVOD IMENI DEGTYAREVA"
@@ -25,12 +23,6 @@ DECISIONS = {
     "cleared": ReviewDecision("rejected", "not_the_same", "operator_1", "Another town, another board"),
     "confirmed": ReviewDecision("accepted", None, "operator_1", "The passport says so"),
 }
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """What an update of a real list changes, and that comparing whom it could change equals comparing everybody."""
 
-from collections.abc import AsyncIterator
 from itertools import chain
 from pathlib import Path
 from random import Random
@@ -20,8 +19,7 @@ from almoner.screening.watchlists import service
 from almoner.validation.decisions.reviews.domain import ReviewDecision
 from almoner.validation.ongoing.matches import checks as matches_checks
 from almoner.validation.ongoing.matches import service as matches
-from tests.support.database import TestDatabase
-from tests.support.service import Service, serving
+from tests.support.service import Service
 from tests.support.watchlists import Lists, listing
 
 DATA = Path(__file__).parents[1] / "data" / "ofac"
@@ -30,12 +28,6 @@ COUNTRIES = ("USA", "LBN", "BIH", "RUS")
 NATIONS = {"USA": "United States", "LBN": "Lebanon", "BIH": "Bosnia and Herzegovina", "RUS": "Russia"}
 STREETS = ("12 Cedar Street", "7 Harbour Road", "99 Lenin Avenue")
 TOWNS = ("Beirut", "Casper", "Kovrov")
-
-
-@pytest.fixture
-async def alone(empty_database: TestDatabase) -> AsyncIterator[Service]:
-    async with serving(empty_database) as service:
-        yield service
 
 
 async def test_two_days_of_the_real_list_are_seven_in_and_eight_out(alone: Service) -> None:
