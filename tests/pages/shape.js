@@ -1,8 +1,10 @@
 // What axe can judge on this page, without its words, since equal shapes have equal verdicts in every language: of each
 // element its kind, the attributes that mean something to others, how it is shown, and whether it says anything. Ids are
 // told by their order, so that what refers to nothing and what stands twice differ. Rows like the one before count once.
-// Answers the shape, and what the rules of colours go by: the looks of whatever says something, each on its grounds.
-() => {
+// Once transitions have ended, answers the shape, and what the rules of colours go by: the looks of whatever says
+// something, each on its grounds.
+async () => {
+    await Promise.allSettled(document.getAnimations().map(moving => moving.finished));
     const MEANT = /^(role|type|name|autocomplete|scope|dir|hidden|disabled|tabindex|http-equiv|rel|for|href|content|inert)$/;
     const REFERS = /^(for|aria-(labelledby|describedby|controls|owns|details|errormessage|activedescendant))$/;
     const WORDS = /^aria-(label|description|roledescription|valuetext|placeholder)$/;

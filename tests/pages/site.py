@@ -10,9 +10,10 @@ from hashlib import sha256
 from itertools import product
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Frame, Page, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, CDPSession, Frame, Page, async_playwright, expect
 from starlette.types import ASGIApp
 
 from almoner.cli.ports import open_listening_sockets
@@ -48,6 +49,7 @@ every_page = False
 """Whether axe is asked about each page, whatever its shape: in `make soak`."""
 _fine: set[bytes] = set()
 _looks: set[bytes] = set()
+_debuggers: WeakKeyDictionary[Page, CDPSession] = WeakKeyDictionary()
 
 
 def cases(*given: Sequence[str], short: Collection[tuple[str, ...]]) -> list[Any]:
@@ -153,14 +155,16 @@ async def findings(page: Page) -> list[str]:
     Rules that found nothing on a page of the same shape in this process are not asked again, nor those of colours where
     each look of the page was judged before: ``shape.js`` says what makes two pages differ.
     """
-    await page.evaluate("() => Promise.allSettled(document.getAnimations().map(moving => moving.finished))")
     told = await page.evaluate(SHAPE)
     shape, looks = _digest(told["shape"]), {_digest(look) for look in told["looks"]}
     known, judged = shape in _fine and not every_page, looks <= _looks and not every_page
     if known and judged:
         return []
     if not await page.evaluate("'axe' in window"):
-        await page.evaluate(AXE.read_text())
+        # By itself, not by Playwright, which takes half as long again to pass such a text on.
+        if page not in _debuggers:
+            _debuggers[page] = await page.context.new_cdp_session(page)
+        await _debuggers[page].send("Runtime.evaluate", {"expression": AXE.read_text(), "silent": True})
     found, unjudged = await page.evaluate(
         """async options => {
             const asked = await axe.run({...options, elementRef: true, resultTypes: ['violations', 'incomplete']});
