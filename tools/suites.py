@@ -55,27 +55,27 @@ class Piece(NamedTuple):
         return [str(file.relative_to(PROJECT)) for file in files[self.half :: 2]]
 
 
-# The longest first, so that all end together; a suite that is not named comes last. What has one place starts commands
-# and waits for them, or is one process: two of those fill the gaps that a suite leaves.
+# The longest first, so that all end together; a suite that is not named comes last. What starts commands and waits for
+# them leaves processor time to the others: `e2e` waits most, so it runs beside those that never wait, not at the end.
 ORDER = (
-    Piece("fuzz", served=False),
-    Piece("newcomer", served=False),
+    Piece("e2e"),
     Piece("api", half=0),
     Piece("api", half=1),
     Piece("pages", half=0),
     Piece("pages", half=1),
+    Piece("newcomer", served=False),
+    Piece("bench", 2, ("-m", "bench", "--brief"), only_ci=True, served=False),
     Piece("store", half=0),
     Piece("store", half=1),
-    Piece("e2e"),
-    Piece("types", 1, ("-m", "mypy"), only_ci=True, served=False),
-    Piece("bench", 2, ("-m", "bench", "--brief"), only_ci=True, served=False),
-    Piece("unit", half=0),
-    Piece("unit", half=1),
-    Piece("concurrency"),
-    Piece("worker"),
     Piece("contract"),
-    Piece("spec"),
+    Piece("unit", half=0),
+    Piece("types", 1, ("-m", "mypy"), only_ci=True, served=False),
+    Piece("worker"),
+    Piece("unit", half=1),
+    Piece("fuzz", served=False),
     Piece("chaos"),
+    Piece("concurrency"),
+    Piece("spec"),
     Piece("architecture", served=False),
     Piece("plans"),
 )
