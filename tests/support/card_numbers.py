@@ -46,12 +46,13 @@ async def in_database(database: TestDatabase) -> list[str]:
 async def seen_by(superuser: "asyncpg.Connection[asyncpg.Record]") -> list[str]:
     """The same, over an open connection."""
     number = await superuser.fetchval("select oid from pg_database where datname = current_database()")
-    return await in_tables(superuser, dict(await superuser.fetch(_TEXTS + _FILLED, number)))
+    filled = await superuser.fetch(_TEXTS + _FILLED, number)
+    return await in_tables(superuser, {row["name"]: row["columns"] for row in filled})
 
 
 async def text_columns(superuser: "asyncpg.Connection[asyncpg.Record]") -> dict[str, str]:
     """The columns of texts of each table that has any, as SQL names them."""
-    return dict(await superuser.fetch(_TEXTS))
+    return {row["name"]: row["columns"] for row in await superuser.fetch(_TEXTS)}
 
 
 async def in_tables(superuser: "asyncpg.Connection[asyncpg.Record]", columns: Mapping[str, str]) -> list[str]:
