@@ -73,6 +73,8 @@ async def test_a_refused_link_says_why_under_its_fields(service: Service, tenant
     form = (await finance.get(page)).text
     assert re.findall(r'value="(\w+)" checked', form) == ["one_time"], "what the link has if nothing is changed"
     assert 'name="categoryId"' not in form, "no category is there to choose"
+    assert form.index("<details") < form.index('name="goal"') < form.index("</details>"), "behind More options"
+    assert '<details class="raw" open' not in form
     wrong = await finance.post(page, title="Rivers", suggestedAmounts="$10, $25", currencies="EUR")
     assert (wrong.status_code, "Enter one amount per line" in finance.text()) == (422, True)
     unsaid = await finance.post(page, title="Rivers", suggestedAmounts="10", frequencies="one_time")
@@ -93,6 +95,7 @@ async def test_a_link_is_edited_switched_off_and_on_and_given_a_picture(
     finance, record = await desk(service, tenant, "finance"), f"/giving-links/{made['id']}"
     form = await finance.get(f"{finance.home}{record}/edit")
     assert 'value="5.00"' in form.text
+    assert '<details class="raw" open' in form.text, "the minimum is one of the options"
     kept = {"title": made["title"], "organisationIds": made["organisationIds"], "currencies": "USD"}
     kept |= {"suggestedAmounts": "10.00", "minimum": "5.00", "expiresAt": "2099-05-06", "frequencies": ["one_time"]}
     await act(finance, record, "edit", **{**kept, "title": "Lakes", "minimum": ""})

@@ -137,7 +137,7 @@ class FormField:
     """One field of a form. ``member``: the member of the request body; ``hint``: the end of its hint's key.
 
     ``choices``: the values of a kind with few. ``named``: the member whose label it uses, if not its own. ``initial``:
-    the value in a form for a new record.
+    the value in a form for a new record. ``advanced``: it is below the others, behind "More options".
     """
 
     member: str
@@ -147,6 +147,7 @@ class FormField:
     named: str = ""
     choices: tuple[str, ...] = ()
     initial: str | tuple[str, ...] = ""
+    advanced: bool = False
 
     @property
     def label(self) -> str:
